@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Every kind of row that a timeline holds, with its columns: the single source for the writer, the
+// reader, the header of each file (which repeats this table, so that a file explains itself) and
+// docs/timeline-format.md.
+//
+// Column types; every value is an int64_t in memory:
+//   TIME  nanoseconds since the start of the capture      DUR  nanoseconds
+//   INT   a number                                        ID   refers to a row of another kind
+//   STR   an interned string's id, 0 = none               U64  64 unsigned bits (hashes, ticks)
+// Ids (process, module, session, shape set) are unique in a file and start at 1; 0 = none.
+// Columns are only ever appended. -1 in an INT means "not known" unless it says otherwise.
+#pragma once
+
+#define TM_COLUMNS_process(C)                                                                      \
+    C(process, ID) C(pid, INT) C(parent, ID) C(time, TIME) C(how, INT) C(program, STR)
+// how: 0 launched, 1 attached, 2 child of a followed process
+#define TM_COLUMNS_process_end(C) C(process, ID) C(time, TIME) C(reason, INT) C(exit_code, INT)
+// reason: 0 exited, 1 detached or capture stopped (exit_code -1), 2 killed by us
+#define TM_COLUMNS_module(C)                                                                       \
+    C(module, ID)                                                                                  \
+    C(process, ID) C(time, TIME) C(path, STR) C(version, STR) C(build, STR) C(hooked, INT)         \
+        C(refused, INT)
+#define TM_COLUMNS_module_end(C) C(module, ID) C(time, TIME)
+#define TM_COLUMNS_env(C)                                                                          \
+    C(module, ID) C(time, TIME) C(action, INT) C(status, INT) C(log_id, STR) C(thread, INT)
+// action: 0 created, 1 released
+#define TM_COLUMNS_session(C)                                                                      \
+    C(session, ID)                                                                                 \
+    C(module, ID) C(time, TIME) C(load, DUR) C(source, INT) C(status, INT) C(model, STR)           \
+        C(model_bytes, INT) C(model_hash, U64) C(graph, STR) C(producer, STR) C(options, STR)      \
+            C(providers, STR) C(message, STR) C(thread, INT)
+// source: 0 path, 1 bytes, 2 path + prepacked, 3 bytes + prepacked, 4 model editor, 5 editor path,
+// 6 editor bytes, 7 existed before the attach (load 0). status: ORT's error code, 0 = ok; a failed
+// creation has a session id of its own and no runs. options: "key=value" joined by newlines.
+// providers: names in order, joined by commas.
+#define TM_COLUMNS_session_end(C) C(session, ID) C(time, TIME) C(thread, INT)
+#define TM_COLUMNS_shape(C)                                                                        \
+    C(shape, ID) C(session, ID) C(direction, INT) C(tensors, INT) C(batch, INT)
+// One set of tensors. direction: 0 inputs, 1 outputs. batch: first dimension of the first tensor
+// that has one (an assumption), -1 = none.
+#define TM_COLUMNS_tensor(C)                                                                       \
+    C(shape, ID) C(index, INT) C(name, STR) C(onnx_type, INT) C(element_type, INT) C(dims, STR)
+// dims: "1,3,48,192"; "" is a scalar. element_type: ONNXTensorElementDataType.
+#define TM_COLUMNS_run(C)                                                                          \
+    C(session, ID)                                                                                 \
+    C(run, INT) C(thread, INT) C(begin, TIME) C(duration, DUR) C(call, INT) C(status, INT)         \
+        C(in_flight, INT) C(inputs, ID) C(outputs, ID)
+// run: number within the session, from 1. call: 0 Run, 1 RunWithBinding, 2 RunAsync. in_flight:
+// runs of this session under way when this one began, itself included.
+#define TM_COLUMNS_log(C)                                                                          \
+    C(process, ID) C(time, TIME) C(level, INT) C(session, ID) C(run, INT) C(code, INT)             \
+        C(message, STR)
+// level: 1 critical, 2 error, 3 warning, 4 information, 5 verbose (as in ETW). A failed run's
+// message from ORT is a log row with its session and run.
+#define TM_COLUMNS_lost(C) C(process, ID) C(time, TIME) C(cause, INT) C(events, INT)
+// cause: 0 ring full, 1 no free ring, 2 damaged channel, 3 undecodable record
+#define TM_COLUMNS_clock(C) C(time, TIME) C(ticks, U64) C(qpc, U64) C(utc, U64)
+// utc: nanoseconds since 1970
+#define TM_COLUMNS_overhead(C) C(process, ID) C(time, TIME) C(ns_per_run, INT)
+// what one recorded run costs the target, measured in the target when it was armed
+#define TM_COLUMNS_mark(C) C(time, TIME) C(text, STR)
+
+#define TM_KINDS(K)                                                                                \
+    K(process)                                                                                     \
+    K(process_end)                                                                                 \
+    K(module)                                                                                      \
+    K(module_end)                                                                                  \
+    K(env)                                                                                         \
+    K(session)                                                                                     \
+    K(session_end) K(shape) K(tensor) K(run) K(log) K(lost) K(clock) K(overhead) K(mark)

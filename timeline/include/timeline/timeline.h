@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Reading and writing .ortl files: docs/timeline-format.md describes the bytes.
+//
+// Rows are arrays of int64_t in the column order of kinds.h. The writer gathers rows per kind and
+// puts them out as blocks on tm_writer_flush(); errors are sticky and told by flush and close.
+// The reader hands out whole, checksummed blocks and stops at the first damaged or missing byte;
+// tm_reader_damage() then says what is missing.
+#pragma once
+
+#include "common/status.h"
+#include "timeline/kinds.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum tm_kind {
+#define K(name) TM_KIND_##name,
+    TM_KINDS(K)
+#undef K
+        TM_KIND_COUNT
+} tm_kind;
+
+typedef enum tm_type { TM_TIME, TM_DUR, TM_INT, TM_ID, TM_STR, TM_U64 } tm_type;
+
+// Column numbers: TM_run_begin, TM_session_model, ...
+#define TM_ENUM_COLUMNS(kind)                                                                      \
+    enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
+#define TM_ENUM_process(c, t)     TM_process_##c,
+#define TM_ENUM_process_end(c, t) TM_process_end_##c,
+#define TM_ENUM_module(c, t)      TM_module_##c,
+#define TM_ENUM_module_end(c, t)  TM_module_end_##c,
+#define TM_ENUM_env(c, t)         TM_env_##c,
+#define TM_ENUM_session(c, t)     TM_session_##c,
+#define TM_ENUM_session_end(c, t) TM_session_end_##c,
+#define TM_ENUM_shape(c, t)       TM_shape_##c,
+#define TM_ENUM_tensor(c, t)      TM_tensor_##c,
+#define TM_ENUM_run(c, t)         TM_run_##c,
+#define TM_ENUM_log(c, t)         TM_log_##c,
+#define TM_ENUM_lost(c, t)        TM_lost_##c,
+#define TM_ENUM_clock(c, t)       TM_clock_##c,
+#define TM_ENUM_overhead(c, t)    TM_overhead_##c,
+#define TM_ENUM_mark(c, t)        TM_mark_##c,
+TM_KINDS(TM_ENUM_COLUMNS)
+
+#define TM_MAX_COLUMNS 24
+
+typedef struct tm_column {
+    const char *name;
+    tm_type type;
+} tm_column;
+
+typedef struct tm_kind_info {
+    const char *name;
+    unsigned column_count;
+    const tm_column *columns;
+} tm_kind_info;
+
+const tm_kind_info *tm_kind_get(tm_kind kind);
+
+typedef struct tm_header {
+    const char *ortscope_version;
+    uint64_t start_utc_ns; // wall clock at time 0
+    const char *os;        // e.g. "Windows 10.0.19045"
+    const char *cpu;       // brand string
+    int cpu_count;
+} tm_header;
+
+// ---------------------------------------------------------------------------------------- writing
+
+typedef struct tm_writer tm_writer;
+
+cm_status tm_writer_create(const char *path, const tm_header *header, tm_writer **out);
+
+// Interns `len` bytes of UTF-8 and returns their id; the same bytes give the same id. Empty: 0.
+int64_t tm_writer_string(tm_writer *w, const char *text, size_t len);
+
+// Copies one row of tm_kind_get(kind)->column_count values.
+void tm_writer_row(tm_writer *w, tm_kind kind, const int64_t *values);
+
+// Puts every gathered row into the file and hands the bytes to the operating system.
+cm_status tm_writer_flush(tm_writer *w);
+
+uint64_t tm_writer_file_bytes(const tm_writer *w);
+
+// Flushes, adds the index, closes. Frees `w` also when it fails.
+cm_status tm_writer_close(tm_writer *w);
+
+// ---------------------------------------------------------------------------------------- reading
+
+typedef struct tm_reader tm_reader;
+
+typedef struct tm_block {
+    tm_kind kind;
+    size_t row_count;
+    // One array of row_count values per column of tm_kind_get(kind); a column that an older file
+    // lacks is all zero. Valid until the next call on the reader.
+    const int64_t *columns[TM_MAX_COLUMNS];
+} tm_block;
+
+cm_status tm_reader_open(const char *path, tm_reader **out);
+void tm_reader_close(tm_reader *r);
+
+// Borrowed until close.
+const tm_header *tm_reader_header(const tm_reader *r);
+
+// The next block of a known kind, CM_END after the last whole one.
+cm_status tm_reader_next(tm_reader *r, tm_block *out);
+
+// Only blocks of these kinds (bit = 1u << kind) are read from now on; others are skipped unread.
+void tm_reader_only(tm_reader *r, uint32_t kind_mask);
+
+// NUL-terminated, borrowed until close; "" for 0 and for ids that the file does not define.
+const char *tm_reader_string(const tm_reader *r, int64_t id);
+
+// After CM_END: NULL if the file was complete, else one sentence ("the file ends in the middle of
+// a block at byte 5120; everything before it was read").
+const char *tm_reader_damage(const tm_reader *r);
