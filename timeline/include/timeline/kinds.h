@@ -18,17 +18,18 @@
 // reason: 0 exited, 1 detached or capture stopped (exit_code -1), 2 killed by us
 #define TM_COLUMNS_module(C)                                                                       \
     C(module, ID)                                                                                  \
-    C(process, ID) C(time, TIME) C(path, STR) C(version, STR) C(build, STR) C(hooked, INT)         \
-        C(refused, INT)
+    C(process, ID)                                                                                 \
+    C(time, TIME) C(path, STR) C(version, STR) C(build, STR) C(hooked, INT) C(refused, INT)
 #define TM_COLUMNS_module_end(C) C(module, ID) C(time, TIME)
 #define TM_COLUMNS_env(C)                                                                          \
     C(module, ID) C(time, TIME) C(action, INT) C(status, INT) C(log_id, STR) C(thread, INT)
 // action: 0 created, 1 released
 #define TM_COLUMNS_session(C)                                                                      \
     C(session, ID)                                                                                 \
-    C(module, ID) C(time, TIME) C(load, DUR) C(source, INT) C(status, INT) C(model, STR)           \
-        C(model_bytes, INT) C(model_hash, U64) C(graph, STR) C(producer, STR) C(options, STR)      \
-            C(providers, STR) C(message, STR) C(thread, INT)
+    C(module, ID)                                                                                  \
+    C(time, TIME) C(load, DUR) C(source, INT) C(status, INT) C(model, STR) C(model_bytes, INT)     \
+        C(model_hash, U64) C(graph, STR) C(producer, STR) C(options, STR) C(providers, STR)        \
+            C(message, STR) C(thread, INT)
 // source: 0 path, 1 bytes, 2 path + prepacked, 3 bytes + prepacked, 4 model editor, 5 editor path,
 // 6 editor bytes, 7 existed before the attach (load 0). status: ORT's error code, 0 = ok; a failed
 // creation has a session id of its own and no runs. options: "key=value" joined by newlines.
@@ -43,13 +44,14 @@
 // dims: "1,3,48,192"; "" is a scalar. element_type: ONNXTensorElementDataType.
 #define TM_COLUMNS_run(C)                                                                          \
     C(session, ID)                                                                                 \
-    C(run, INT) C(thread, INT) C(begin, TIME) C(duration, DUR) C(call, INT) C(status, INT)         \
-        C(in_flight, INT) C(inputs, ID) C(outputs, ID)
+    C(run, INT)                                                                                    \
+    C(thread, INT) C(begin, TIME) C(duration, DUR) C(call, INT) C(status, INT) C(in_flight, INT)   \
+        C(inputs, ID) C(outputs, ID)
 // run: number within the session, from 1. call: 0 Run, 1 RunWithBinding, 2 RunAsync. in_flight:
 // runs of this session under way when this one began, itself included.
 #define TM_COLUMNS_log(C)                                                                          \
-    C(process, ID) C(time, TIME) C(level, INT) C(session, ID) C(run, INT) C(code, INT)             \
-        C(message, STR)
+    C(process, ID)                                                                                 \
+    C(time, TIME) C(level, INT) C(session, ID) C(run, INT) C(code, INT) C(message, STR)
 // level: 1 critical, 2 error, 3 warning, 4 information, 5 verbose (as in ETW). A failed run's
 // message from ORT is a log row with its session and run.
 #define TM_COLUMNS_lost(C) C(process, ID) C(time, TIME) C(cause, INT) C(events, INT)

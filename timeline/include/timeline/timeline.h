@@ -24,8 +24,7 @@ typedef enum tm_kind {
 typedef enum tm_type { TM_TIME, TM_DUR, TM_INT, TM_ID, TM_STR, TM_U64 } tm_type;
 
 // Column numbers: TM_run_begin, TM_session_model, ...
-#define TM_ENUM_COLUMNS(kind)                                                                      \
-    enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
+#define TM_ENUM_COLUMNS(kind)     enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
 #define TM_ENUM_process(c, t)     TM_process_##c,
 #define TM_ENUM_process_end(c, t) TM_process_end_##c,
 #define TM_ENUM_module(c, t)      TM_module_##c,

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The one table of all events that the hook emits. From it come the payload structs (below), the
+// encoder and decoder, the TraceLogging metadata blobs, the table that the hook writes into the
+// channel so that another version can decode it, and docs/events.md.
+//
+// An event's payload is exactly what TraceLogging would put behind the event header: its fields
+// packed, little-endian, in order. Fields of fixed size come first, so that they form a C struct
+// that the hot path fills in place; strings (u16 byte count, UTF-8) and arrays (u16 element count)
+// follow.
+//
+// Events and fields are only ever appended; a number is never used again for something else.
+#pragma once
+
+#include <stdint.h>
+
+// type, C type, TraceLogging in-type, out-type (0: default), fixed bytes (0: variable)
+#define TL_TYPE_MAP(XX)                                                                            \
+    XX(U8, uint8_t, 4, 0, 1)                                                                       \
+    XX(U16, uint16_t, 6, 0, 2)                                                                     \
+    XX(U32, uint32_t, 8, 0, 4)                                                                     \
+    XX(I64, int64_t, 9, 0, 8)                                                                      \
+    XX(U64, uint64_t, 10, 0, 8)                                                                    \
+    XX(HEX64, uint64_t, 21, 0, 8)                                                                  \
+    XX(STR, char *, 23, 35, 0)        /* counted bytes, UTF-8 */                                   \
+    XX(I64S, int64_t *, 9 | 64, 0, 0) /* counted array */
+
+// ETW levels and our keywords
+#define TL_LEVEL_ERROR   2
+#define TL_LEVEL_INFO    4
+#define TL_LEVEL_VERBOSE 5
+#define TL_KW_LIFECYCLE  0x1u // modules, environments, sessions
+#define TL_KW_RUN        0x2u // inferences and their shapes
+#define TL_KW_LOG        0x4u
+
+// F: fixed field, V: variable field; (name, type, what it says)
+#define TL_FIELDS_Module(F, V)                                                                     \
+    F(module, U32, "number of the ORT module in this process, from 1")                             \
+    F(hooked, U32, "API functions intercepted")                                                    \
+    F(refused, U32, "API functions that could not be intercepted")                                 \
+    F(base, HEX64, "load address")                                                                 \
+    V(path, STR, "file of the module")                                                             \
+    V(version, STR, "what GetVersionString says")                                                  \
+    V(build, STR, "what GetBuildInfoString says")
+#define TL_FIELDS_ModuleEnd(F, V) F(module, U32, "number of the module that was unloaded")
+#define TL_FIELDS_Env(F, V)                                                                        \
+    F(module, U32, "module")                                                                       \
+    F(status, U32, "ORT error code, 0 = ok")                                                       \
+    F(action, U8, "0 created, 1 released")                                                         \
+    V(log_id, STR, "log id given by the program")
+#define TL_FIELDS_Session(F, V)                                                                    \
+    F(load_ticks, U64, "time that creating it took")                                               \
+    F(model_bytes, U64, "size of the model where it was given as bytes")                           \
+    F(model_hash, U64, "hash of these bytes")                                                      \
+    F(session, U32, "number of the session in this process, from 1")                               \
+    F(module, U32, "module")                                                                       \
+    F(status, U32, "ORT error code, 0 = ok")                                                       \
+    F(source, U8, "how it was made, see timeline/kinds.h")                                         \
+    V(model, STR, "path of the model")                                                             \
+    V(graph, STR, "graph name from the model's metadata")                                          \
+    V(producer, STR, "producer from the model's metadata")                                         \
+    V(options, STR, "key=value, one a line")                                                       \
+    V(providers, STR, "execution providers in order, comma separated")                             \
+    V(message, STR, "ORT's message on failure")
+#define TL_FIELDS_SessionEnd(F, V) F(session, U32, "session that was released")
+#define TL_FIELDS_ShapeSet(F, V)                                                                   \
+    F(batch, I64, "first dimension of the first tensor that has one; -1: none")                    \
+    F(set, U32, "number of this set of tensors in this process, from 1")                           \
+    F(session, U32, "session")                                                                     \
+    F(tensors, U16, "how many Tensor events belong to it")                                         \
+    F(direction, U8, "0 inputs, 1 outputs")
+#define TL_FIELDS_Tensor(F, V)                                                                     \
+    F(set, U32, "set that it belongs to")                                                          \
+    F(index, U16, "place in the set")                                                              \
+    F(onnx_type, U8, "ONNXType: 1 tensor, 2 sequence, 3 map, ...")                                 \
+    F(element_type, U8, "ONNXTensorElementDataType")                                               \
+    V(name, STR, "name of the input or output")                                                    \
+    V(dims, I64S, "shape")
+#define TL_FIELDS_Run(F, V)                                                                        \
+    F(duration_ticks, U64, "time between call and return; the event's own time is the end")        \
+    F(session, U32, "session")                                                                     \
+    F(run, U32, "number of the run in this session, from 1")                                       \
+    F(inputs, U32, "set of the inputs, 0: not known")                                              \
+    F(outputs, U32, "set of the outputs, 0: not known")                                            \
+    F(in_flight, U16, "runs of the session under way when it began, itself included")              \
+    F(call, U8, "0 Run, 1 RunWithBinding, 2 RunAsync")                                             \
+    F(status, U8, "ORT error code, 0 = ok")
+#define TL_FIELDS_Log(F, V)                                                                        \
+    F(session, U32, "session, 0: none")                                                            \
+    F(run, U32, "run, 0: none")                                                                    \
+    F(code, U32, "ORT error code or our reason")                                                   \
+    F(level, U8, "ETW level")                                                                      \
+    V(message, STR, "text")
+#define TL_FIELDS_Overhead(F, V)                                                                   \
+    F(ticks_per_run, U64, "cost of recording one run, measured in this process when armed")
+
+// name, level, keyword, one sentence
+#define TL_EVENT_MAP(XX)                                                                           \
+    XX(Module, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was found and intercepted.")       \
+    XX(ModuleEnd, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was unloaded.")                 \
+    XX(Env, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An environment was created or released.")             \
+    XX(Session, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "A session was created, failed to be, or found.")  \
+    XX(SessionEnd, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "A session was released.")                      \
+    XX(ShapeSet, TL_LEVEL_INFO, TL_KW_RUN, "A set of inputs or outputs not seen before.")          \
+    XX(Tensor, TL_LEVEL_INFO, TL_KW_RUN, "One tensor of a set.")                                   \
+    XX(Run, TL_LEVEL_INFO, TL_KW_RUN, "One inference.")                                            \
+    XX(Log, TL_LEVEL_ERROR, TL_KW_LOG, "A failure's message, or a remark of the hook.")            \
+    XX(Overhead, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "What recording costs.")
+
+// Event ids on the wire start at 1; 0 is padding.
+typedef enum tl_event {
+    TL_EVENT_PAD = 0,
+#define XX(name, level, keyword, text) TL_EVENT_##name,
+    TL_EVENT_MAP(XX)
+#undef XX
+        TL_EVENT_COUNT // one past the last
+} tl_event;
+
+// Payload structs: `tl_Run` holds the fixed fields of a Run event as they lie on the wire.
+#define TL_CTYPE_U8                   uint8_t
+#define TL_CTYPE_U16                  uint16_t
+#define TL_CTYPE_U32                  uint32_t
+#define TL_CTYPE_I64                  int64_t
+#define TL_CTYPE_U64                  uint64_t
+#define TL_CTYPE_HEX64                uint64_t
+#define TL_STRUCT_F(name, type, text) TL_CTYPE_##type name;
+#define TL_STRUCT_V(name, type, text)
+#define XX(event, level, keyword, text)                                                            \
+    typedef struct __attribute__((packed)) tl_##event {                                            \
+        TL_FIELDS_##event(TL_STRUCT_F, TL_STRUCT_V)                                                \
+    } tl_##event;
+TL_EVENT_MAP(XX)
+#undef XX
+
+_Static_assert(sizeof(tl_Run) == 28, "the Run payload is on the hot path and on the wire");
