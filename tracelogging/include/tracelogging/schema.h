@@ -13,16 +13,8 @@
 
 #include <stdint.h>
 
-// type, C type, TraceLogging in-type, out-type (0: default), fixed bytes (0: variable)
-#define TL_TYPE_MAP(XX)                                                                            \
-    XX(U8, uint8_t, 4, 0, 1)                                                                       \
-    XX(U16, uint16_t, 6, 0, 2)                                                                     \
-    XX(U32, uint32_t, 8, 0, 4)                                                                     \
-    XX(I64, int64_t, 9, 0, 8)                                                                      \
-    XX(U64, uint64_t, 10, 0, 8)                                                                    \
-    XX(HEX64, uint64_t, 21, 0, 8)                                                                  \
-    XX(STR, char *, 23, 35, 0)        /* counted bytes, UTF-8 */                                   \
-    XX(I64S, int64_t *, 9 | 64, 0, 0) /* counted array */
+// Field types: U8 U16 U32 I64 U64 HEX64 (fixed), STR (counted UTF-8), I64S (counted array). Their
+// TraceLogging in-types stand in schema.c.
 
 // ETW levels and our keywords
 #define TL_LEVEL_ERROR   2
