@@ -1,0 +1,57 @@
+# The libraries we did not write, as static targets built from the sources that scripts/setup
+# fetched and checked (build/deps/src). One way for every preset, so that the sanitizers see them
+# too. Their warnings are theirs: no ortscope_flags, and their headers are SYSTEM headers.
+#
+#   dep_zydis    x86-64 decoder only: no formatter, no encoder, no C library, no allocation
+#   dep_msgpack  msgpack-c
+#   dep_unity    the test framework
+
+set(ORTSCOPE_DEPS ${CMAKE_SOURCE_DIR}/build/deps CACHE PATH "Folder that scripts/setup filled")
+set(deps_src ${ORTSCOPE_DEPS}/src)
+
+foreach(needed zydis/src/Decoder.c zycore/include/Zycore/Types.h msgpack-c/src/unpack.c
+               unity/unity.c)
+    if(NOT EXISTS ${deps_src}/${needed})
+        message(FATAL_ERROR "${deps_src}/${needed} is missing: run scripts/setup, which fetches "
+                            "the libraries that ortscope is built with, then try again.")
+    endif()
+endforeach()
+
+set(zydis_src ${deps_src}/zydis/src)
+add_library(dep_zydis STATIC
+    ${zydis_src}/Decoder.c ${zydis_src}/DecoderData.c ${zydis_src}/MetaInfo.c
+    ${zydis_src}/Mnemonic.c ${zydis_src}/Register.c ${zydis_src}/Segment.c
+    ${zydis_src}/SharedData.c ${zydis_src}/String.c ${zydis_src}/Utils.c ${zydis_src}/Zydis.c)
+target_include_directories(dep_zydis SYSTEM PUBLIC
+    ${deps_src}/zydis/include ${deps_src}/zycore/include)
+target_include_directories(dep_zydis PRIVATE ${zydis_src})
+target_compile_definitions(dep_zydis PUBLIC
+    ZYDIS_STATIC_BUILD ZYCORE_STATIC_BUILD ZYAN_NO_LIBC ZYDIS_DISABLE_FORMATTER
+    ZYDIS_DISABLE_ENCODER)
+
+# msgpack-c generates two headers whose only variable is the byte order; every system that we
+# build for is little-endian.
+set(MSGPACK_ENDIAN_BIG_BYTE 0)
+set(MSGPACK_ENDIAN_LITTLE_BYTE 1)
+set(msgpack_gen ${CMAKE_BINARY_DIR}/deps/msgpack-include)
+foreach(header sysdep.h pack_template.h)
+    configure_file(${deps_src}/msgpack-c/cmake/${header}.in ${msgpack_gen}/msgpack/${header} @ONLY)
+endforeach()
+set(msgpack_src ${deps_src}/msgpack-c/src)
+add_library(dep_msgpack STATIC
+    ${msgpack_src}/objectc.c ${msgpack_src}/unpack.c ${msgpack_src}/version.c
+    ${msgpack_src}/vrefbuffer.c ${msgpack_src}/zone.c)
+target_include_directories(dep_msgpack SYSTEM PUBLIC
+    ${msgpack_gen} ${msgpack_gen}/msgpack ${deps_src}/msgpack-c/include)
+
+if(ORTSCOPE_TESTS)
+    add_library(dep_unity STATIC ${deps_src}/unity/unity.c)
+    target_include_directories(dep_unity SYSTEM PUBLIC ${deps_src}/unity)
+    target_compile_definitions(dep_unity PUBLIC UNITY_SUPPORT_64 UNITY_INCLUDE_DOUBLE)
+endif()
+
+foreach(dep dep_zydis dep_msgpack dep_unity)
+    if(TARGET ${dep})
+        target_compile_options(${dep} PRIVATE -w -fno-strict-aliasing)
+    endif()
+endforeach()
