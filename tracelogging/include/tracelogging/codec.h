@@ -13,7 +13,8 @@
 // side)
 
 // Appends to a payload buffer; what does not fit is cut (strings at a UTF-8 boundary), never
-// overrun.
+// overrun. Where not even a count fits, nothing is written: the payload then ends at a field's
+// boundary and the decoder reads the rest as empty.
 typedef struct tl_encoder {
     uint8_t *at;
     uint8_t *end;
@@ -22,10 +23,16 @@ typedef struct tl_encoder {
 void tl_put_string(tl_encoder *e, const char *text, size_t len);
 void tl_put_i64s(tl_encoder *e, const int64_t *values, size_t count);
 
-// Writes the table into a channel's schema area; returns the bytes used (0: does not fit).
+// The table as a channel's schema area holds it; returns the bytes used (0: does not fit):
+//
+//     u32 TL_SCHEMA_MAGIC | u16 number of events | events
+//     event: u16 wire id | u8 level | u64 keyword | TraceLogging event metadata blob
+#define TL_SCHEMA_MAGIC 0x31736c74u // "tls1"
+
 size_t tl_schema_serialize(uint8_t *out, size_t capacity);
 
-// The TraceLogging event metadata blob (u16 size, tag 0, name, fields); returns its size.
+// The TraceLogging event metadata blob (u16 size, tag 0, name, fields); returns its size
+// (0: does not fit, or no such event).
 size_t tl_event_metadata(tl_event event, uint8_t *out, size_t capacity);
 
 // ------------------------------------------------------------------------- decoding (collector
@@ -67,7 +74,8 @@ tl_decoder *tl_decoder_create(const uint8_t *schema, size_t bytes);
 void tl_decoder_destroy(tl_decoder *d);
 
 // Our event id and values for a record of wire id `event`; TL_EVENT_PAD if the event is not known
-// to us. False if the payload does not fit the schema. Values point into `payload`.
+// to us. False if the payload does not fit the schema; variable fields missing at its end are fine
+// and read as empty. Values point into `payload`; text is never NULL.
 bool tl_decode(const tl_decoder *d, uint16_t event, const uint8_t *payload, size_t bytes,
                tl_event *out_event, tl_field_value values[TL_FIELDS_MAX]);
 
