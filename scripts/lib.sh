@@ -21,21 +21,33 @@ die() {
     exit 1
 }
 
-# step LABEL COMMAND...: runs the command with its output in a log, prints one line with the time
-# it took. On failure shows the end of the log and returns the command's status.
+# attempt COMMAND...: runs the command so that its first failing line ends it, and leaves how it
+# ended in STATUS. To be called on a line of its own: after if, ! or before || and && the shell
+# would ignore every failure inside.
+attempt() {
+    set +e
+    (
+        set -e
+        "$@"
+    )
+    STATUS=$?
+    set -e
+}
+
+# step LABEL COMMAND...: an attempt with the output in a log and one line with the time it took.
+# On failure shows the end of the log. The caller looks at STATUS.
 step() {
-    local label=$1 log status=0 start=$SECONDS
+    local label=$1 log start=$SECONDS
     shift
     mkdir -p "$LOGS"
     log=$LOGS/$(printf '%s-%s' "$ME" "$label" | tr -c 'A-Za-z0-9.\n-' '_').log
-    "$@" >"$log" 2>&1 </dev/null || status=$?
-    if [ "$status" -eq 0 ]; then
+    attempt "$@" >"$log" 2>&1 </dev/null
+    if [ "$STATUS" -eq 0 ]; then
         say "$label ($((SECONDS - start)) s)"
     else
         say "$label FAILED ($((SECONDS - start)) s), the end of ${log#"$ROOT"/}:"
         tail -n 60 "$log" | sed 's/^/    /'
     fi
-    return "$status"
 }
 
 # ---- Wine -------------------------------------------------------------------------------------
@@ -87,7 +99,8 @@ wine_prefix() {
     exec 8>"$WINEPREFIX.making"
     flock 8
     if [ ! -e "$WINEPREFIX/.ortscope-ready" ]; then
-        if ! wine_make_prefix >"$LOGS/wineprefix.log" 2>&1 </dev/null 8>&- 9>&-; then
+        attempt wine_make_prefix >"$LOGS/wineprefix.log" 2>&1 </dev/null 8>&- 9>&-
+        if [ "$STATUS" -ne 0 ]; then
             wine_stop
             die "Wine could not make its prefix in $WINEPREFIX: see build/logs/wineprefix.log;" \
                 "delete that folder and try again."
