@@ -6,9 +6,9 @@
 
 #define REPLACEMENT 0xfffdu
 
-// Takes one character from in[*pos]; *valid tells whether it stood there as such.
-static uint32_t take_utf8(const unsigned char *in, size_t len, size_t *pos, bool *valid)
+uint32_t cm_utf8_take(const char *text, size_t len, size_t *pos, bool *valid)
 {
+    const unsigned char *in = (const unsigned char *)text;
     unsigned lead = in[(*pos)++];
     *valid = true;
     if (lead < 0x80)
@@ -93,13 +93,12 @@ size_t cm_utf16_to_utf8(const uint16_t *in, size_t in_count, char *out, size_t o
 
 size_t cm_utf8_to_utf16(const char *in, size_t in_len, uint16_t *out, size_t out_cap)
 {
-    const unsigned char *bytes = (const unsigned char *)in;
     size_t count = 0;
     if (out && out_cap == 0)
         return 0;
-    for (size_t pos = 0; pos < in_len && (in_len != CM_UTF_NUL || bytes[pos] != 0);) {
+    for (size_t pos = 0; pos < in_len && (in_len != CM_UTF_NUL || in[pos] != 0);) {
         bool valid;
-        uint32_t c = take_utf8(bytes, in_len, &pos, &valid);
+        uint32_t c = cm_utf8_take(in, in_len, &pos, &valid);
         size_t units = c >= 0x10000 ? 2 : 1;
         if (out) {
             if (units >= out_cap - count)
@@ -120,13 +119,12 @@ size_t cm_utf8_to_utf16(const char *in, size_t in_len, uint16_t *out, size_t out
 
 size_t cm_utf8_repair(const char *in, size_t in_len, char *out, size_t out_cap)
 {
-    const unsigned char *bytes = (const unsigned char *)in;
     size_t len = 0;
     if (out && out_cap == 0)
         return 0;
-    for (size_t pos = 0; pos < in_len && (in_len != CM_UTF_NUL || bytes[pos] != 0);) {
+    for (size_t pos = 0; pos < in_len && (in_len != CM_UTF_NUL || in[pos] != 0);) {
         bool valid;
-        uint32_t c = take_utf8(bytes, in_len, &pos, &valid);
+        uint32_t c = cm_utf8_take(in, in_len, &pos, &valid);
         size_t size = utf8_size(c);
         if (out) {
             if (size >= out_cap - len)
@@ -142,9 +140,8 @@ size_t cm_utf8_repair(const char *in, size_t in_len, char *out, size_t out_cap)
 
 bool cm_utf8_valid(const char *in, size_t in_len)
 {
-    const unsigned char *bytes = (const unsigned char *)in;
     bool valid = true;
-    for (size_t pos = 0; valid && pos < in_len && (in_len != CM_UTF_NUL || bytes[pos] != 0);)
-        take_utf8(bytes, in_len, &pos, &valid);
+    for (size_t pos = 0; valid && pos < in_len && (in_len != CM_UTF_NUL || in[pos] != 0);)
+        cm_utf8_take(in, in_len, &pos, &valid);
     return valid;
 }

@@ -22,3 +22,7 @@ size_t cm_utf8_to_utf16(const char *in, size_t in_len, uint16_t *out, size_t out
 // Copies UTF-8, repaired: the result is always valid.
 size_t cm_utf8_repair(const char *in, size_t in_len, char *out, size_t out_cap);
 bool cm_utf8_valid(const char *in, size_t in_len);
+
+// Takes the character at in[*pos] and moves *pos behind it; *pos must be below in_len. Broken text
+// gives U+FFFD and *valid false, and *pos then stands behind the bytes that it replaces.
+uint32_t cm_utf8_take(const char *in, size_t in_len, size_t *pos, bool *valid);
