@@ -6,7 +6,6 @@
 #include "common/utf.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -146,7 +145,7 @@ void cm_json_uint(cm_json *j, uint64_t value)
 
 void cm_json_number(cm_json *j, double value, int decimals)
 {
-    if (!isfinite(value)) {
+    if (!__builtin_isfinite(value)) { // the macro of mingw warns about doubles
         cm_json_null(j);
         return;
     }
