@@ -104,7 +104,13 @@ void *tl_producer_begin_slow(tl_producer *p, uint32_t payload_max)
     // Acquire: the consumer has read the bytes that we are about to overwrite.
     uint64_t tail = atomic_load_explicit(&p->slot->tail, memory_order_acquire);
     uint64_t used = p->head - tail;
-    if (used > p->ring_bytes || need + padding > p->ring_bytes - used)
+    if (used > p->ring_bytes) {
+        // Something wrote over the slot. Say again where we are: the consumer goes on from there.
+        atomic_store_explicit(&p->slot->head, p->head, memory_order_release);
+        TL_STORED();
+        return drop(p);
+    }
+    if (need + padding > p->ring_bytes - used)
         return drop(p);
     p->tail_seen = tail;
     if (padding != 0) {

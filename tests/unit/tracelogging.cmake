@@ -1,0 +1,10 @@
+# Tests of tracelogging/, which also use its private headers.
+find_package(Threads REQUIRED)
+function(ortscope_tracelogging_test name)
+    ortscope_test(${name} SOURCES ${name}.c LIBS tl_tracelogging Threads::Threads ${ARGN})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tracelogging/src)
+endfunction()
+ortscope_tracelogging_test(test_channel)
+ortscope_tracelogging_test(test_channel_death)
+ortscope_tracelogging_test(test_channel_hostile)
+ortscope_tracelogging_test(test_channel_threads LABELS threads)
