@@ -23,16 +23,41 @@ die() {
 
 # attempt COMMAND...: runs the command so that its first failing line ends it, and leaves how it
 # ended in STATUS. To be called on a line of its own: after if, ! or before || and && the shell
-# would ignore every failure inside.
+# would ignore every failure inside. It runs as a process group of its own, so that when this
+# script is interrupted everything in it can be ended.
 attempt() {
-    set +e
+    set -m
     (
         set -e
-        "$@"
-    )
-    STATUS=$?
-    set -e
+        "$@" 7>&- 9>&-
+    ) &
+    CHILD=$!
+    set +m
+    STATUS=0
+    wait "$CHILD" || STATUS=$?
+    CHILD=
 }
+
+CHILD=
+stop_child() {
+    [ -n "$CHILD" ] || return 0
+    kill -TERM -- "-$CHILD" 2>/dev/null || true
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        kill -0 -- "-$CHILD" 2>/dev/null || break
+        sleep 0.5
+    done
+    kill -KILL -- "-$CHILD" 2>/dev/null || true
+    CHILD=
+}
+
+on_exit() {
+    stop_child
+    wine_end
+}
+trap on_exit EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # step LABEL COMMAND...: an attempt with the output in a log and one line with the time it took.
 # On failure shows the end of the log. The caller looks at STATUS.
@@ -99,7 +124,7 @@ wine_prefix() {
     exec 8>"$WINEPREFIX.making"
     flock 8
     if [ ! -e "$WINEPREFIX/.ortscope-ready" ]; then
-        attempt wine_make_prefix >"$LOGS/wineprefix.log" 2>&1 </dev/null 8>&- 9>&-
+        attempt wine_make_prefix >"$LOGS/wineprefix.log" 2>&1 </dev/null 8>&-
         if [ "$STATUS" -ne 0 ]; then
             wine_stop
             die "Wine could not make its prefix in $WINEPREFIX: see build/logs/wineprefix.log;" \
@@ -109,7 +134,7 @@ wine_prefix() {
     exec 8>&-
 }
 
-# Begins a session; the caller's EXIT trap must call wine_end. In it Windows programs start fast,
+# Begins a session, which on_exit ends. In it Windows programs start fast,
 # and no background process of Wine holds the caller's pipes.
 wine_begin() {
     wine_env
@@ -132,4 +157,23 @@ wine_end() {
         wine_stop
     fi
     exec 9>&-
+}
+
+# ---- building ---------------------------------------------------------------------------------
+
+configure_and_build() {
+    cd "$ROOT"
+    cmake --preset "$1"
+    # Only the compiler's own words on failure; ninja prints the rest for nobody.
+    cmake --build --preset "$1" -- --quiet
+}
+
+# build_presets PRESET...: one step each; STATUS tells whether all were built.
+build_presets() {
+    local preset failed=0
+    for preset; do
+        step "build $preset" configure_and_build "$preset"
+        [ "$STATUS" -eq 0 ] || failed=1
+    done
+    STATUS=$failed
 }

@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Reads the JUnit file that ctest wrote; prints "PASSED FAILED SKIPPED" and what failed.
+
+A Unity program counts by its own cases, so that a case that was ignored shows as skipped; a
+program that failed without saying so (a crash, a time limit) counts as one failure more.
+"""
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+UNITY = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored\s*$", re.MULTILINE)
+SKIPPED_ON_PURPOSE = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "Disabled")
+MOST_LINES = 150
+
+
+def count(case):
+    """(passed, failed, skipped) of one test program."""
+    status = case.get("status")
+    if status in ("notrun", "disabled"):
+        reason = case.find("skipped")
+        message = reason.get("message", "") if reason is not None else ""
+        on_purpose = status == "disabled" or any(word in message for word in SKIPPED_ON_PURPOSE)
+        return (0, 0, 1) if on_purpose else (0, 1, 0)
+    ok = status == "run"
+    cases = UNITY.findall(case.findtext("system-out") or "")
+    if not cases:
+        return (1, 0, 0) if ok else (0, 1, 0)
+    total, failed, ignored = (sum(int(one[i]) for one in cases) for i in range(3))
+    if not ok and failed == 0:
+        return (total - ignored, 1, ignored)
+    return (total - failed - ignored, failed, ignored)
+
+
+def main():
+    passed = failed = skipped = 0
+    report = []
+    for case in xml.parse(sys.argv[1]).getroot().iter("testcase"):
+        p, f, s = count(case)
+        passed, failed, skipped = passed + p, failed + f, skipped + s
+        if f:
+            lines = (case.findtext("system-out") or "(no output)").splitlines()
+            report.append(f"--- {case.get('name')} failed; its output:")
+            report += ["    " + line for line in lines[-MOST_LINES:]]
+    print(passed, failed, skipped)
+    if report:
+        print("\n".join(report))
+
+
+main()
