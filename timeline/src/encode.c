@@ -182,6 +182,7 @@ void tm_encode_index(cm_buf *out, cm_buf *scratch, const tm_index_entry *entries
     cm_buf numbers = CM_BUF_INIT;
     int64_t *columns = cm_buf_extend(&numbers, count * 4 * sizeof *columns);
     if (!columns) {
+        cm_buf_deinit(&numbers);
         out->failed = true;
         return;
     }
