@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define COMMAND_LINE_MAX_CHARS 32767
+#define ELEVATION_REQUIRED     740 // the headers at hand lack it
 
 static cm_status make_command_line(int argc, char *const argv[], wchar_t **out)
 {
@@ -61,7 +62,7 @@ static STARTUPINFOW startup_like_ours(void)
 static cm_status launch_failed(const char *program, DWORD error)
 {
     switch (error) {
-    case ERROR_ELEVATION_REQUIRED:
+    case ELEVATION_REQUIRED:
         return cm_fail(CM_ACCESS_DENIED,
                        "%s has to run as administrator; start ortscope from a "
                        "terminal that runs as administrator",

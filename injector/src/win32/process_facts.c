@@ -38,7 +38,7 @@ uint32_t inj_parent_pid(HANDLE process)
     memset(&info, 0, sizeof info);
     if (NtQueryInformationProcess(process, ProcessBasicInformation, &info, sizeof info, &len) < 0)
         return 0;
-    return (uint32_t)(ULONG_PTR)info.Reserved3; // InheritedFromUniqueProcessId
+    return (uint32_t)info.InheritedFromUniqueProcessId;
 }
 
 // ------------------------------------------------------------------------------------ the machine

@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: MIT
 // UTF-8 inside, UTF-16 towards Windows; the only place of this layer where the two meet.
+#include "common/utf.h"
+
 #include "win_internal.h"
 
 #include <stdlib.h>
 
+_Static_assert(sizeof(wchar_t) == sizeof(uint16_t), "Windows text is UTF-16");
+
 wchar_t *inj_wide(const char *utf8)
 {
-    int chars = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8, -1, NULL, 0);
-    if (chars <= 0)
+    // A repaired name would be that of another file.
+    if (!cm_utf8_valid(utf8, CM_UTF_NUL))
         return NULL;
-    wchar_t *wide = malloc((size_t)chars * sizeof *wide);
+    size_t count = cm_utf8_to_utf16(utf8, CM_UTF_NUL, NULL, 0) + 1;
+    wchar_t *wide = malloc(count * sizeof *wide);
     if (wide != NULL)
-        MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, utf8, -1, wide, chars);
+        cm_utf8_to_utf16(utf8, CM_UTF_NUL, (uint16_t *)wide, count);
     return wide;
 }
 
 void inj_utf8(const wchar_t *wide, char *out, size_t out_bytes)
 {
-    size_t len = 0;
-    for (const wchar_t *p = wide; *p != 0;) {
-        int units = IS_HIGH_SURROGATE(p[0]) && IS_LOW_SURROGATE(p[1]) ? 2 : 1;
-        char bytes[8];
-        int count = WideCharToMultiByte(CP_UTF8, 0, p, units, bytes, sizeof bytes, NULL, NULL);
-        if (count <= 0 || len + (size_t)count >= out_bytes)
-            break;
-        for (int i = 0; i < count; i++)
-            out[len++] = bytes[i];
-        p += units;
-    }
-    out[len] = '\0';
+    cm_utf16_to_utf8((const uint16_t *)wide, CM_UTF_NUL, out, out_bytes);
 }
 
 const wchar_t *inj_file_name(const wchar_t *path)
