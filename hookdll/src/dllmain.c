@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Being loaded does nothing but prepare our own state: the target is touched only when a collector
+// calls ortscope_hook_attach.
+#include "hook.h"
+
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved);
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, void *reserved)
+{
+    (void)instance;
+    (void)reserved;
+    if (reason == DLL_PROCESS_ATTACH)
+        return hk_lifecycle_init();
+    if (reason == DLL_THREAD_DETACH)
+        hk_thread_end();
+    return TRUE;
+}

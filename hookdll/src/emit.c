@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "emit.h"
+
+hk_text hk_text_of(const char *text)
+{
+    hk_text result = {text ? text : "", 0};
+    while (result.len < HK_TEXT_MAX && result.bytes[result.len])
+        result.len++;
+    return result;
+}
+
+static size_t cut(size_t len)
+{
+    return len < HK_TEXT_MAX ? len : HK_TEXT_MAX;
+}
+
+bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
+             size_t fixed_bytes, const hk_text *texts, size_t count)
+{
+    size_t bytes = fixed_bytes;
+    for (size_t i = 0; i < count; i++)
+        bytes += 2 + cut(texts[i].len);
+    tl_producer *p = hk_producer(t, epoch);
+    uint8_t *payload = tl_producer_begin(p, (uint32_t)bytes);
+    if (!payload)
+        return false;
+    memcpy(payload, fixed, fixed_bytes);
+    tl_encoder e = {payload + fixed_bytes, payload + bytes};
+    for (size_t i = 0; i < count; i++)
+        tl_put_string(&e, texts[i].bytes, cut(texts[i].len));
+    tl_producer_end(p, (uint16_t)event, ticks, (uint32_t)(e.at - payload));
+    return true;
+}
+
+bool hk_emit_tensor(hk_thread *t, uint32_t epoch, const tl_Tensor *fixed, hk_text name,
+                    const int64_t *dims, size_t rank)
+{
+    size_t bytes = sizeof *fixed + 2 + cut(name.len) + 2 + rank * sizeof *dims;
+    tl_producer *p = hk_producer(t, epoch);
+    uint8_t *payload = tl_producer_begin(p, (uint32_t)bytes);
+    if (!payload)
+        return false;
+    memcpy(payload, fixed, sizeof *fixed);
+    tl_encoder e = {payload + sizeof *fixed, payload + bytes};
+    tl_put_string(&e, name.bytes, cut(name.len));
+    tl_put_i64s(&e, dims, rank);
+    tl_producer_end(p, TL_EVENT_Tensor, hk_ticks(), (uint32_t)(e.at - payload));
+    return true;
+}
+
+void hk_emit_log(hk_thread *t, uint32_t epoch, uint8_t level, uint32_t session, uint32_t run,
+                 uint32_t code, hk_text message)
+{
+    tl_Log fixed = {.session = session, .run = run, .code = code, .level = level};
+    hk_emit(t, epoch, TL_EVENT_Log, hk_ticks(), &fixed, sizeof fixed, &message, 1);
+}

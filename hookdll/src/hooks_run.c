@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// Run, RunWithBinding, RunAsync: the hot path. See hook.h for what must not happen here.
+#include "shapes.h"
+
+enum { CALL_RUN = 0, CALL_BINDING = 1, CALL_ASYNC = 2 };
+
+typedef struct run_frame {
+    hk_thread *t;
+    hk_session *s;
+    uint64_t entered; // for measuring ourselves now and then, else 0
+    uint64_t begin;
+    uint32_t epoch;
+    uint32_t run;
+    uint32_t inputs;
+    uint16_t in_flight;
+    uint8_t call;
+} run_frame;
+
+// Which runs also measure what we cost: 16th, 32nd, 64th, ... and every 1024th.
+static inline bool measures_itself(uint32_t run)
+{
+    return run >= 16 && ((run & (run - 1)) == 0 || (run & 1023) == 0);
+}
+
+// False: call ORT and record nothing. Otherwise the caller may read shapes, then calls run_go().
+static inline bool run_enter(run_frame *f, hk_module *m, OrtSession *session, uint8_t call)
+{
+    f->t = hk_enter(&f->epoch);
+    if (!f->t)
+        return false;
+    f->s = hk_session_of(f->t, f->epoch, m, session);
+    if (__builtin_expect(!f->s, 0)) {
+        atomic_fetch_add(&g_hk.section->dropped, 1);
+        hk_leave(f->t);
+        return false;
+    }
+    f->call = call;
+    f->run = atomic_fetch_add_explicit(&f->s->runs, 1, memory_order_relaxed) + 1;
+    f->entered = measures_itself(f->run) ? hk_ticks() : 0;
+    uint32_t in_flight =
+        atomic_fetch_add_explicit(&f->s->in_flight, 1, memory_order_relaxed) + 1;
+    f->in_flight = in_flight > UINT16_MAX ? UINT16_MAX : (uint16_t)in_flight;
+    return true;
+}
+
+static inline void run_go(run_frame *f)
+{
+    hk_leave(f->t);
+    f->begin = hk_ticks();
+}
+
+static void emit_failure(const run_frame *f, hk_thread *t, const hk_module *m,
+                         const OrtStatus *status)
+{
+    hk_emit_log(t, f->epoch, TL_LEVEL_ERROR, f->s->id, f->run, hk_status_code(m, status),
+                hk_status_message(m, status));
+}
+
+static void emit_overhead(const run_frame *f, hk_thread *t, uint64_t end)
+{
+    uint64_t now = hk_ticks();
+    tl_Overhead fixed = {.ticks_per_run = (f->begin - f->entered) + (now - end)};
+    hk_emit(t, f->epoch, TL_EVENT_Overhead, now, &fixed, sizeof fixed, NULL, 0);
+}
+
+// `t` is the thread that the run ended on.
+static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const OrtStatus *status,
+                           uint64_t end, uint32_t outputs)
+{
+    atomic_fetch_sub_explicit(&f->s->in_flight, 1, memory_order_relaxed);
+    tl_producer *p = hk_producer(t, f->epoch);
+    tl_Run *payload = tl_producer_begin(p, sizeof *payload);
+    if (__builtin_expect(payload != NULL, 1)) {
+        payload->duration_ticks = end - f->begin;
+        payload->session = f->s->id;
+        payload->run = f->run;
+        payload->inputs = f->inputs;
+        payload->outputs = outputs;
+        payload->in_flight = f->in_flight;
+        payload->call = f->call;
+        payload->status = (uint8_t)hk_status_code(m, status);
+        tl_producer_end(p, TL_EVENT_Run, end, sizeof *payload);
+    }
+    if (__builtin_expect(status != NULL, 0))
+        emit_failure(f, t, m, status);
+    if (__builtin_expect(f->entered != 0, 0))
+        emit_overhead(f, t, end);
+    hk_leave(t);
+}
+
+HK_HOOK(Run, OrtStatus *,
+        (OrtSession * session, const OrtRunOptions *run_options, const char *const *input_names,
+         const OrtValue *const *inputs, size_t input_len, const char *const *output_names,
+         size_t output_names_len, OrtValue **outputs),
+        (session, run_options, input_names, inputs, input_len, output_names, output_names_len,
+         outputs))
+{
+    run_frame f;
+    if (!run_enter(&f, m, session, CALL_RUN))
+        return HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len, output_names,
+                               output_names_len, outputs);
+    f.inputs =
+        hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    run_go(&f);
+    OrtStatus *status = HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len,
+                                        output_names, output_names_len, outputs);
+    uint64_t end = hk_ticks();
+    if (hk_reenter(f.t, f.epoch)) {
+        uint32_t set = status ? 0
+                              : hk_shapes_of(f.t, f.epoch, m, f.s, HK_OUTPUTS, output_names,
+                                             (const OrtValue *const *)outputs, output_names_len);
+        run_end(&f, f.t, m, status, end, set);
+    }
+    return status;
+}
+
+HK_HOOK(RunWithBinding, OrtStatus *,
+        (OrtSession * session, const OrtRunOptions *run_options, const OrtIoBinding *binding),
+        (session, run_options, binding))
+{
+    run_frame f;
+    if (!run_enter(&f, m, session, CALL_BINDING))
+        return HK_ORIG(m, RunWithBinding)(session, run_options, binding);
+    f.inputs = hk_binding_inputs(f.t, f.epoch, f.s, binding);
+    run_go(&f);
+    OrtStatus *status = HK_ORIG(m, RunWithBinding)(session, run_options, binding);
+    uint64_t end = hk_ticks();
+    if (hk_reenter(f.t, f.epoch)) {
+        uint32_t set = status ? 0 : hk_binding_outputs(f.t, f.epoch, m, f.s, binding);
+        run_end(&f, f.t, m, status, end, set);
+    }
+    return status;
+}
+
+// ----------------------------------------------------------------------------------------- RunAsync
+
+typedef struct async_run {
+    run_frame frame;
+    hk_module *module;
+    const char *const *output_names;
+    OrtRunAsyncCallback *callback;
+    void *user_data;
+} async_run;
+
+// Runs on a thread of the session's pool. The program may do anything with the outputs and the
+// status once its own callback has them, so we are done with both before.
+static void async_done(void *user_data, OrtValue **outputs, size_t num_outputs, OrtStatus *status)
+{
+    uint64_t end = hk_ticks();
+    async_run run = *(async_run *)user_data;
+    hk_free(user_data);
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (t && epoch == run.frame.epoch) {
+        uint32_t set = status ? 0
+                              : hk_shapes_of(t, epoch, run.module, run.frame.s, HK_OUTPUTS,
+                                             run.output_names, (const OrtValue *const *)outputs,
+                                             num_outputs);
+        run_end(&run.frame, t, run.module, status, end, set);
+    } else if (t) {
+        hk_leave(t);
+    }
+    run.callback(run.user_data, outputs, num_outputs, status);
+}
+
+HK_HOOK(RunAsync, OrtStatus *,
+        (OrtSession * session, const OrtRunOptions *run_options, const char *const *input_names,
+         const OrtValue *const *inputs, size_t input_len, const char *const *output_names,
+         size_t output_names_len, OrtValue **outputs, OrtRunAsyncCallback *callback,
+         void *user_data),
+        (session, run_options, input_names, inputs, input_len, output_names, output_names_len,
+         outputs, callback, user_data))
+{
+    run_frame f;
+    async_run *run = callback ? hk_alloc(sizeof *run) : NULL;
+    if (!run || !run_enter(&f, m, session, CALL_ASYNC)) {
+        hk_free(run);
+        return HK_ORIG(m, RunAsync)(session, run_options, input_names, inputs, input_len,
+                                    output_names, output_names_len, outputs, callback, user_data);
+    }
+    f.entered = 0; // begin and end lie on different threads: no measure of ours
+    f.inputs =
+        hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    run_go(&f);
+    *run = (async_run){f, m, output_names, callback, user_data};
+    OrtStatus *status =
+        HK_ORIG(m, RunAsync)(session, run_options, input_names, inputs, input_len, output_names,
+                             output_names_len, outputs, async_done, run);
+    // A call that fails here never calls back.
+    if (status) {
+        uint64_t end = hk_ticks();
+        hk_free(run);
+        if (hk_reenter(f.t, f.epoch))
+            run_end(&f, f.t, m, status, end, 0);
+    }
+    return status;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Finding ONNX Runtimes in this process and intercepting them: those that are there when we are
+// armed, and each that is loaded later, before its own initialisation runs.
+//
+// Locks: g_hk.lock guards the slots. The loader calls us with its own lock held, so nothing that
+// needs the loader's lock may be called while g_hk.lock is held.
+#include "common/utf.h"
+#include "emit.h"
+#include "hookdll/detour.h"
+#include "ort_abi.h"
+#include "pe_image.h"
+
+#define OLDEST_MINOR 8 // the table is append-only since 1.8
+
+// ------------------------------------------------------------------------------------- one runtime
+
+static int parse_minor(const char *version)
+{
+    if (!version || version[0] != '1' || version[1] != '.')
+        return -1;
+    int minor = 0, digits = 0;
+    for (const char *p = version + 2; *p >= '0' && *p <= '9' && digits < 4; p++, digits++)
+        minor = minor * 10 + (*p - '0');
+    return digits ? minor : -1;
+}
+
+static void copy_string(char *to, size_t capacity, const char *from)
+{
+    hk_text text = hk_text_of(from);
+    size_t len = text.len < capacity - 1 ? text.len : capacity - 1;
+    memcpy(to, text.bytes, len);
+    to[len] = 0;
+}
+
+// Fills everything but `id`; false if this is no runtime that we know how to read.
+static bool describe(hk_module *m, uint8_t *base)
+{
+    OrtGetApiBaseFn *get_api_base = (OrtGetApiBaseFn *)hk_image_export(base, "OrtGetApiBase");
+    const OrtApiBase *api_base = get_api_base ? get_api_base() : NULL;
+    if (!api_base)
+        return false;
+    m->base = base;
+    m->size = hk_image_size(base);
+    copy_string(m->version, sizeof m->version, api_base->GetVersionString());
+    m->minor = parse_minor(m->version);
+    m->api = m->minor >= OLDEST_MINOR ? api_base->GetApi(1) : NULL;
+    return m->api != NULL;
+}
+
+static void *resolve(const hk_module *m, const hk_api_row *row)
+{
+    const void *const *table = m->api;
+    if (m->minor < row->since)
+        return NULL;
+    if (row->table == HK_TABLE_EXPORT)
+        return hk_image_export(m->base, row->export_name);
+    if (row->table == HK_TABLE_EDITOR)
+        table = ORT_CALL(m, GetModelEditorApi)();
+    void *target = table ? (void *)(uintptr_t)table[row->slot] : NULL;
+    return (uint8_t *)target >= m->base && (uint8_t *)target < m->base + m->size ? target : NULL;
+}
+
+// The linker folds functions with identical code into one: the first row keeps it.
+static bool is_folded(const hk_module *m, int row)
+{
+    for (int i = 0; i < row; i++)
+        if (m->target[i] == m->target[row])
+            return true;
+    return false;
+}
+
+static void intercept(hk_module *m, hk_detour_reason outcomes[HK_API_COUNT])
+{
+    size_t slot = (size_t)(m - g_hk.modules);
+    hk_detour_result result = {0};
+    result.reason = hk_detour_begin();
+    for (int i = 0; i < HK_API_COUNT; i++) {
+        outcomes[i] = HK_DETOUR_OK;
+        m->target[i] = m->orig[i] = resolve(m, &hk_api_rows[i]);
+        if (result.reason == HK_DETOUR_OK && m->target[i] && !is_folded(m, i))
+            hk_detour_attach_ex(&m->orig[i], hk_api_rows[i].entries[slot], HK_DETOUR_OPTIONAL,
+                                &outcomes[i]);
+    }
+    if (result.reason == HK_DETOUR_OK)
+        hk_detour_commit(&result);
+    m->hooked = result.committed;
+    m->refused = result.skipped;
+    m->armed = result.reason == HK_DETOUR_OK;
+}
+
+static void restore(hk_module *m)
+{
+    if (!m->armed || hk_detour_begin() != HK_DETOUR_OK)
+        return;
+    size_t slot = (size_t)(m - g_hk.modules);
+    for (int i = 0; i < HK_API_COUNT; i++)
+        if (m->orig[i] && m->orig[i] != m->target[i])
+            hk_detour_detach_ex(&m->orig[i], hk_api_rows[i].entries[slot], HK_DETOUR_OPTIONAL,
+                                NULL);
+    hk_detour_commit(NULL);
+    m->armed = false;
+}
+
+// ----------------------------------------------------------------------------------------- telling
+
+static size_t append(char *to, size_t at, size_t capacity, const char *text)
+{
+    while (*text && at + 1 < capacity)
+        to[at++] = *text++;
+    to[at] = 0;
+    return at;
+}
+
+static void tell_refusals(hk_thread *t, uint32_t epoch, const hk_detour_reason *outcomes)
+{
+    for (int i = 0; i < HK_API_COUNT; i++) {
+        if (outcomes[i] == HK_DETOUR_OK)
+            continue;
+        char text[256];
+        size_t len = append(text, 0, sizeof text, hk_api_rows[i].name);
+        len = append(text, len, sizeof text, " could not be intercepted: ");
+        len = append(text, len, sizeof text, hk_detour_reason_text(outcomes[i]));
+        hk_emit_log(t, epoch, 3, 0, 0, (uint32_t)outcomes[i], (hk_text){text, len});
+    }
+}
+
+static void tell_module(const hk_module *m, const hk_detour_reason *outcomes)
+{
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (!t)
+        return;
+    tl_Module fixed = {.module = m->id,
+                       .hooked = m->hooked,
+                       .refused = m->refused,
+                       .base = (uint64_t)(uintptr_t)m->base};
+    const char *build = ORT_HAS(m, GetBuildInfoString) ? ORT_CALL(m, GetBuildInfoString)() : NULL;
+    hk_text texts[] = {hk_text_of(m->path), hk_text_of(m->version), hk_text_of(build)};
+    hk_emit(t, epoch, TL_EVENT_Module, hk_ticks(), &fixed, sizeof fixed, texts, 3);
+    tell_refusals(t, epoch, outcomes);
+    hk_leave(t);
+}
+
+static void tell_problem(const char *text)
+{
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (!t)
+        return;
+    hk_emit_log(t, epoch, 3, 0, 0, 0, hk_text_of(text));
+    hk_leave(t);
+}
+
+// ------------------------------------------------------------------------------------- coming, going
+
+static hk_module *slot_of(const uint8_t *base)
+{
+    hk_module *unused = NULL;
+    for (int i = 0; i < HK_MODULES_MAX; i++) {
+        if (g_hk.modules[i].base == base)
+            return &g_hk.modules[i];
+        if (!g_hk.modules[i].base && !unused)
+            unused = &g_hk.modules[i];
+    }
+    return unused;
+}
+
+// Called with the loader's lock held (a module that comes) or a reference on the module.
+static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
+{
+    hk_detour_reason outcomes[HK_API_COUNT];
+    hk_module copy = {0};
+    const char *problem = NULL;
+    AcquireSRWLockExclusive(&g_hk.lock);
+    bool still_armed = atomic_load(&g_hk.epoch) & 1;
+    hk_module *m = slot_of(base);
+    if (!m) {
+        problem = "More ONNX Runtimes are loaded than can be followed at once (8).";
+    } else if (still_armed && !m->armed) {
+        if (describe(m, base)) {
+            cm_utf16_to_utf8(path, path_units, m->path, sizeof m->path);
+            m->id = ++g_hk.next_module;
+            intercept(m, outcomes);
+            copy = *m;
+        } else {
+            problem = "A module exports OrtGetApiBase but is no ONNX Runtime 1.8 or later.";
+            m->base = NULL;
+        }
+    }
+    ReleaseSRWLockExclusive(&g_hk.lock);
+    if (problem)
+        tell_problem(problem);
+    if (copy.id)
+        tell_module(&copy, outcomes);
+}
+
+static void forget(const uint8_t *base)
+{
+    uint32_t id = 0;
+    AcquireSRWLockExclusive(&g_hk.lock);
+    hk_module *m = slot_of(base);
+    if (m && m->base == base) {
+        hk_detour_forget(m->base, m->size);
+        id = m->id;
+        m->armed = false;
+        m->base = NULL;
+    }
+    ReleaseSRWLockExclusive(&g_hk.lock);
+    uint32_t epoch;
+    hk_thread *t = id ? hk_enter(&epoch) : NULL;
+    if (!t)
+        return;
+    tl_ModuleEnd fixed = {.module = id};
+    hk_emit(t, epoch, TL_EVENT_ModuleEnd, hk_ticks(), &fixed, sizeof fixed, NULL, 0);
+    hk_leave(t);
+}
+
+typedef struct loader_text {
+    USHORT bytes, capacity;
+    const uint16_t *units;
+} loader_text;
+
+typedef struct loader_notice {
+    ULONG flags;
+    const loader_text *full_name;
+    const loader_text *base_name;
+    uint8_t *base;
+    ULONG size;
+} loader_notice;
+
+enum { LOADED = 1, UNLOADED = 2 };
+
+NTSYSAPI LONG NTAPI LdrRegisterDllNotification(ULONG flags,
+                                               void(CALLBACK *fn)(ULONG, const loader_notice *,
+                                                                  void *),
+                                               void *context, void **cookie);
+
+static void CALLBACK on_module(ULONG reason, const loader_notice *notice, void *context)
+{
+    (void)context;
+    DWORD error = GetLastError();
+    if (reason == LOADED && (atomic_load(&g_hk.epoch) & 1) &&
+        hk_image_export(notice->base, "OrtGetApiBase"))
+        arm(notice->base, notice->full_name->units, notice->full_name->bytes / 2u);
+    else if (reason == UNLOADED)
+        forget(notice->base);
+    SetLastError(error);
+}
+
+void hk_modules_watch(void)
+{
+    void *cookie;
+    LdrRegisterDllNotification(0, on_module, NULL, &cookie);
+}
+
+// A reference keeps the module from being unloaded while we patch it.
+static void arm_if_runtime(HMODULE module)
+{
+    HMODULE referenced;
+    if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (LPCWSTR)module, &referenced))
+        return;
+    if (hk_image_export((const uint8_t *)referenced, "OrtGetApiBase")) {
+        WCHAR path[1024];
+        DWORD units = GetModuleFileNameW(referenced, path, 1024);
+        arm((uint8_t *)referenced, (const uint16_t *)path, units < 1024 ? units : 1023);
+    }
+    FreeLibrary(referenced);
+}
+
+void hk_modules_arm(void)
+{
+    HMODULE list[1024];
+    DWORD bytes = 0;
+    if (!K32EnumProcessModules(GetCurrentProcess(), list, sizeof list, &bytes))
+        return;
+    DWORD count = bytes / sizeof *list < 1024 ? (DWORD)(bytes / sizeof *list) : 1024;
+    for (DWORD i = 0; i < count; i++)
+        arm_if_runtime(list[i]);
+}
+
+void hk_modules_disarm(void)
+{
+    for (int i = 0; i < HK_MODULES_MAX; i++)
+        if (g_hk.modules[i].base)
+            restore(&g_hk.modules[i]);
+}

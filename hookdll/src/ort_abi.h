@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The part of ONNX Runtime's C interface that crosses into our code: opaque types, slot numbers of
+// the OrtApi table and the signatures of the functions that we call. The table is append-only since
+// 1.8 and no signature of an existing slot has changed, so a slot may be used if the runtime's
+// minor version is at least the one that brought it (ort_has()).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct OrtEnv OrtEnv;
+typedef struct OrtStatus OrtStatus;
+typedef struct OrtSession OrtSession;
+typedef struct OrtSessionOptions OrtSessionOptions;
+typedef struct OrtRunOptions OrtRunOptions;
+typedef struct OrtIoBinding OrtIoBinding;
+typedef struct OrtValue OrtValue;
+typedef struct OrtAllocator OrtAllocator;
+typedef struct OrtModelMetadata OrtModelMetadata;
+typedef struct OrtMemoryInfo OrtMemoryInfo;
+typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
+typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
+typedef struct OrtThreadingOptions OrtThreadingOptions;
+typedef struct OrtModel OrtModel;
+typedef struct OrtEpDevice OrtEpDevice;
+typedef void OrtRunAsyncCallback(void *user_data, OrtValue **outputs, size_t num_outputs,
+                                 OrtStatus *status);
+typedef void OrtLoggingFunction(void *param, int severity, const char *category, const char *logid,
+                                const char *code_location, const char *message);
+
+typedef struct OrtApiBase {
+    const void *const *(*GetApi)(uint32_t version);
+    const char *(*GetVersionString)(void);
+} OrtApiBase;
+typedef const OrtApiBase *OrtGetApiBaseFn(void);
+
+typedef struct OrtEnvCreationOptions {
+    uint32_t version;
+    int32_t logging_severity_level;
+    const char *log_id;
+} OrtEnvCreationOptions; // prefix; more fields follow
+
+enum {
+    ORT_TYPE_UNKNOWN = 0,
+    ORT_TYPE_TENSOR = 1,
+};
+
+// Functions that we call: name, slot, minor version that brought it, return type, parameters.
+#define ORT_CALLS(XX)                                                                              \
+    XX(GetErrorCode, 1, 0, int, (const OrtStatus *))                                               \
+    XX(GetErrorMessage, 2, 0, const char *, (const OrtStatus *))                                   \
+    XX(IsTensor, 50, 0, OrtStatus *, (const OrtValue *, int *))                                    \
+    XX(GetTensorElementType, 60, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))       \
+    XX(GetDimensionsCount, 61, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))      \
+    XX(GetDimensions, 62, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int64_t *, size_t))  \
+    XX(GetTensorTypeAndShape, 65, 0, OrtStatus *,                                                  \
+       (const OrtValue *, OrtTensorTypeAndShapeInfo **))                                           \
+    XX(GetValueType, 67, 0, OrtStatus *, (const OrtValue *, int *))                                \
+    XX(AllocatorFree, 76, 0, OrtStatus *, (OrtAllocator *, void *))                                \
+    XX(GetAllocatorWithDefaultOptions, 78, 0, OrtStatus *, (OrtAllocator **))                      \
+    XX(ReleaseStatus, 93, 0, void, (OrtStatus *))                                                  \
+    XX(ReleaseValue, 96, 0, void, (OrtValue *))                                                    \
+    XX(ReleaseTensorTypeAndShapeInfo, 99, 0, void, (OrtTensorTypeAndShapeInfo *))                  \
+    XX(SessionGetModelMetadata, 111, 2, OrtStatus *, (const OrtSession *, OrtModelMetadata **))    \
+    XX(ModelMetadataGetProducerName, 112, 2, OrtStatus *,                                          \
+       (const OrtModelMetadata *, OrtAllocator *, char **))                                        \
+    XX(ModelMetadataGetGraphName, 113, 2, OrtStatus *,                                             \
+       (const OrtModelMetadata *, OrtAllocator *, char **))                                        \
+    XX(ReleaseModelMetadata, 118, 2, void, (OrtModelMetadata *))                                   \
+    XX(GetBoundOutputNames, 139, 5, OrtStatus *,                                                   \
+       (const OrtIoBinding *, OrtAllocator *, char **, size_t **, size_t *))                       \
+    XX(GetBoundOutputValues, 140, 5, OrtStatus *,                                                  \
+       (const OrtIoBinding *, OrtAllocator *, OrtValue ***, size_t *))                             \
+    XX(GetBuildInfoString, 254, 15, const char *, (void))                                          \
+    XX(GetModelEditorApi, 291, 22, const void *const *, (void))                                    \
+    XX(EpDevice_EpName, 312, 22, const char *, (const OrtEpDevice *))                              \
+    XX(GetTensorElementTypeAndShapeDataReference, 414, 24, OrtStatus *,                            \
+       (const OrtValue *, int *, const int64_t **, size_t *))
+
+#define XX(name, slot, since, ret, params)                                                         \
+    enum { ORT_SLOT_##name = slot, ORT_SINCE_##name = since };                                     \
+    typedef ret ort_##name##_fn params;
+ORT_CALLS(XX)
+#undef XX
+
+// ORT_CALL(module, GetErrorCode)(status); only if ORT_HAS(module, GetErrorCode).
+#define ORT_HAS(module, name)  ((module)->minor >= ORT_SINCE_##name)
+#define ORT_CALL(module, name) ((ort_##name##_fn *)(module)->api[ORT_SLOT_##name])

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "sessions.h"
+
+#include "common/utf.h"
+#include "registry.h"
+#include "xxh64.h"
+
+#define MODEL_PATH_MAX  4096u
+#define HASH_BYTES_MAX  (512u << 20) // larger models are not hashed: it would hold the program up
+
+static hk_registry g_sessions;
+static SRWLOCK g_pool_lock = SRWLOCK_INIT;
+static hk_session *g_pool;
+
+uint32_t hk_status_code(const hk_module *m, const OrtStatus *status)
+{
+    return status ? (uint32_t)ORT_CALL(m, GetErrorCode)(status) : 0;
+}
+
+hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
+{
+    return hk_text_of(status ? ORT_CALL(m, GetErrorMessage)(status) : NULL);
+}
+
+// ------------------------------------------------------------------------------------------- memory
+
+static hk_session *session_alloc(hk_module *m)
+{
+    AcquireSRWLockExclusive(&g_pool_lock);
+    hk_session *s = g_pool;
+    if (s)
+        g_pool = s->next_free;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+    if (s)
+        memset(s, 0, sizeof *s);
+    else if (!(s = hk_alloc(sizeof *s)))
+        return NULL;
+    s->module = m;
+    s->id = (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
+    s->facts.session = s->id;
+    s->facts.module = m->id;
+    return s;
+}
+
+static void session_free(void *value)
+{
+    hk_session *s = value;
+    hk_free(s->model);
+    hk_free(s->options);
+    hk_free(s->providers);
+    s->model = s->options = s->providers = NULL;
+    AcquireSRWLockExclusive(&g_pool_lock);
+    s->next_free = g_pool;
+    g_pool = s;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+}
+
+static void copy_text(char *to, size_t capacity, hk_text from)
+{
+    size_t len = from.len < capacity - 1 ? from.len : capacity - 1;
+    memcpy(to, from.bytes, len);
+    to[len] = 0;
+}
+
+// --------------------------------------------------------------------------------------- describing
+
+static void describe_model(hk_session *s, const hk_session_origin *origin, bool created)
+{
+    if (origin->path && (s->model = hk_alloc(MODEL_PATH_MAX)) != NULL) {
+        size_t units = 0;
+        while (units < MODEL_PATH_MAX && origin->path[units])
+            units++;
+        cm_utf16_to_utf8((const uint16_t *)origin->path, units, s->model, MODEL_PATH_MAX);
+    }
+    s->facts.model_bytes = origin->byte_count;
+    // After a failure the bytes may be anything, also unreadable.
+    if (created && origin->bytes && origin->byte_count <= HASH_BYTES_MAX)
+        s->facts.model_hash = hk_xxh64(origin->bytes, origin->byte_count);
+}
+
+static void take_string(hk_module *m, OrtAllocator *allocator, OrtStatus *status, char *text,
+                        char *to, size_t capacity)
+{
+    if (status) {
+        ORT_CALL(m, ReleaseStatus)(status);
+        return;
+    }
+    copy_text(to, capacity, hk_text_of(text));
+    status = ORT_CALL(m, AllocatorFree)(allocator, text);
+    if (status)
+        ORT_CALL(m, ReleaseStatus)(status);
+}
+
+static void describe_metadata(hk_session *s, hk_module *m, OrtSession *session)
+{
+    OrtAllocator *allocator = NULL;
+    OrtModelMetadata *metadata = NULL;
+    OrtStatus *status = ORT_CALL(m, GetAllocatorWithDefaultOptions)(&allocator);
+    if (!status)
+        status = ORT_CALL(m, SessionGetModelMetadata)(session, &metadata);
+    if (status) {
+        ORT_CALL(m, ReleaseStatus)(status);
+        return;
+    }
+    char *text = NULL;
+    status = ORT_CALL(m, ModelMetadataGetGraphName)(metadata, allocator, &text);
+    take_string(m, allocator, status, text, s->graph, sizeof s->graph);
+    text = NULL;
+    status = ORT_CALL(m, ModelMetadataGetProducerName)(metadata, allocator, &text);
+    take_string(m, allocator, status, text, s->producer, sizeof s->producer);
+    ORT_CALL(m, ReleaseModelMetadata)(metadata);
+}
+
+void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s)
+{
+    hk_text texts[] = {hk_text_of(s->model),     hk_text_of(s->graph),
+                       hk_text_of(s->producer),  hk_text_of(s->options),
+                       hk_text_of(s->providers), hk_text_of(s->message)};
+    if (hk_emit(t, epoch, TL_EVENT_Session, s->created_ticks, &s->facts, sizeof s->facts, texts,
+                sizeof texts / sizeof *texts))
+        atomic_store(&s->announced, 1);
+}
+
+// -------------------------------------------------------------------------------------- life of one
+
+static void set_status(hk_session *s, hk_module *m, OrtStatus *status)
+{
+    s->facts.status = hk_status_code(m, status);
+    copy_text(s->message, sizeof s->message, hk_status_message(m, status));
+}
+
+void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
+                        OrtStatus *status, const hk_session_origin *origin)
+{
+    hk_session *s = session_alloc(m);
+    if (!s)
+        return;
+    s->created_ticks = origin->end;
+    s->facts.load_ticks = origin->end - origin->begin;
+    s->facts.source = origin->source;
+    set_status(s, m, status);
+    describe_model(s, origin, status == NULL);
+    hk_options_describe(origin->options, &s->options, &s->providers);
+    if (status) {
+        hk_session_announce(t, epoch, s);
+        session_free(s);
+        return;
+    }
+    // A session of the model editor has no metadata before it is finalized, and is announced then.
+    bool unfinished = origin->source == HK_SOURCE_EDITOR_PATH ||
+                      origin->source == HK_SOURCE_EDITOR_BYTES;
+    if (!unfinished)
+        describe_metadata(s, m, session);
+    // An older one at this address died unseen (its runtime was unloaded).
+    hk_session *stale = hk_registry_remove(&g_sessions, session);
+    if (stale)
+        session_free(stale);
+    if (!hk_registry_add(&g_sessions, session, s)) {
+        session_free(s);
+        return;
+    }
+    if (!unfinished)
+        hk_session_announce(t, epoch, s);
+}
+
+void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
+                          OrtStatus *status, const hk_session_origin *origin)
+{
+    hk_session *s = hk_session_find(session);
+    if (!s)
+        return;
+    s->created_ticks = origin->end;
+    s->facts.load_ticks += origin->end - origin->begin;
+    set_status(s, m, status);
+    if (!status)
+        describe_metadata(s, m, session);
+    hk_session_announce(t, epoch, s);
+}
+
+hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
+{
+    static SRWLOCK lock = SRWLOCK_INIT; // two threads may meet the same session first
+    AcquireSRWLockExclusive(&lock);
+    hk_session *s = hk_session_find(session);
+    if (!s && (s = session_alloc(m)) != NULL) {
+        s->created_ticks = hk_ticks();
+        s->facts.source = HK_SOURCE_BEFORE_ATTACH;
+        describe_metadata(s, m, session);
+        if (!hk_registry_add(&g_sessions, session, s)) {
+            session_free(s);
+            s = NULL;
+        }
+    }
+    ReleaseSRWLockExclusive(&lock);
+    return s;
+}
+
+hk_session *hk_session_find(const OrtSession *session)
+{
+    return hk_registry_find(&g_sessions, session);
+}
+
+void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session)
+{
+    hk_session *s = hk_registry_remove(&g_sessions, session);
+    if (!s)
+        return;
+    if (!atomic_load(&s->announced))
+        hk_session_announce(t, epoch, s);
+    tl_SessionEnd end = {.session = s->id};
+    hk_emit(t, epoch, TL_EVENT_SessionEnd, hk_ticks(), &end, sizeof end, NULL, 0);
+    session_free(s);
+}
+
+void hk_sessions_clear(void)
+{
+    hk_registry_clear(&g_sessions, session_free);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// The sessions that we know, by ORT's address. One that existed before we came is taken up on its
+// first run. A session's description stays with us until it has reached the collector.
+#pragma once
+
+#include "emit.h"
+#include "ort_abi.h"
+
+#define HK_SHAPE_CACHE 256u // shape sets that a session remembers per direction
+
+typedef struct hk_session {
+    hk_module *module;
+    struct hk_session *next_free;
+    uint32_t id;
+    _Atomic uint32_t announced;
+    _Atomic uint32_t runs;
+    _Atomic uint32_t in_flight;
+    // Entry: high half of a fingerprint, low half the set's number (shapes.c).
+    _Atomic uint64_t shapes[2][HK_SHAPE_CACHE];
+    // What the Session event says.
+    uint64_t created_ticks;
+    tl_Session facts;
+    char *model, *options, *providers; // hk_alloc
+    char graph[128], producer[64], message[512];
+} hk_session;
+
+// How a session came to be: the `source` of the Session event.
+enum {
+    HK_SOURCE_PATH = 0,
+    HK_SOURCE_BYTES = 1,
+    HK_SOURCE_PATH_PREPACKED = 2,
+    HK_SOURCE_BYTES_PREPACKED = 3,
+    HK_SOURCE_EDITOR_MODEL = 4,
+    HK_SOURCE_EDITOR_PATH = 5,
+    HK_SOURCE_EDITOR_BYTES = 6,
+    HK_SOURCE_BEFORE_ATTACH = 7,
+};
+
+typedef struct hk_session_origin {
+    uint8_t source;
+    const wchar_t *path;
+    const void *bytes;
+    size_t byte_count;
+    const OrtSessionOptions *options;
+    uint64_t begin;
+    uint64_t end;
+} hk_session_origin;
+
+// Takes up a session that was just created (`status` NULL) or could not be.
+void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
+                        OrtStatus *status, const hk_session_origin *origin);
+
+// The second half of a session of the model editor: adds its time, and its failure if there is one.
+void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
+                          OrtStatus *status, const hk_session_origin *origin);
+
+void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session);
+
+// Forgets everything: arming begins with nothing known.
+void hk_sessions_clear(void);
+
+hk_session *hk_session_find(const OrtSession *session);
+hk_session *hk_session_take_up(hk_module *m, OrtSession *session);
+void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s);
+
+// For the run hooks: NULL only if there are more sessions than we track.
+static inline hk_session *hk_session_of(hk_thread *t, uint32_t epoch, hk_module *m,
+                                        OrtSession *session)
+{
+    hk_session *s = hk_session_find(session);
+    if (__builtin_expect(!s, 0))
+        s = hk_session_take_up(m, session);
+    if (s && __builtin_expect(!atomic_load_explicit(&s->announced, memory_order_relaxed), 0))
+        hk_session_announce(t, epoch, s);
+    return s;
+}
+
+uint32_t hk_status_code(const hk_module *m, const OrtStatus *status);
+hk_text hk_status_message(const hk_module *m, const OrtStatus *status);
+
+// options.c: copies (hk_alloc) of what was set on these options; NULL options are the defaults
+void hk_options_describe(const OrtSessionOptions *options, char **out_options,
+                         char **out_providers);
+void hk_options_clear(void);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "shapes.h"
+
+#define FINGERPRINT_SEED 0x2545f4914f6cdd1du
+#define TENSORS_MAX      1024u // a set of more is not told
+
+// ------------------------------------------------------------------------------- reading one value
+
+static void read_by_handle(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    OrtTensorTypeAndShapeInfo *info = NULL;
+    OrtStatus *status = ORT_CALL(m, GetTensorTypeAndShape)(value, &info);
+    if (!status)
+        status = ORT_CALL(m, GetTensorElementType)(info, &out->element_type);
+    if (!status)
+        status = ORT_CALL(m, GetDimensionsCount)(info, &out->rank);
+    if (out->rank > HK_RANK_MAX)
+        out->rank = HK_RANK_MAX;
+    if (!status)
+        status = ORT_CALL(m, GetDimensions)(info, out->buffer, out->rank);
+    if (info)
+        ORT_CALL(m, ReleaseTensorTypeAndShapeInfo)(info);
+    if (status) {
+        out->rank = 0;
+        ORT_CALL(m, ReleaseStatus)(status);
+    }
+}
+
+void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    out->onnx_type = ORT_TYPE_UNKNOWN;
+    out->element_type = 0;
+    out->rank = 0;
+    out->dims = out->buffer;
+    if (!value)
+        return;
+    int is_tensor = 0;
+    OrtStatus *status = ORT_CALL(m, IsTensor)(value, &is_tensor);
+    if (!status && is_tensor) {
+        out->onnx_type = ORT_TYPE_TENSOR;
+        if (!ORT_HAS(m, GetTensorElementTypeAndShapeDataReference)) {
+            read_by_handle(m, value, out);
+            return;
+        }
+        const int64_t *dims = NULL;
+        status = ORT_CALL(m, GetTensorElementTypeAndShapeDataReference)(value, &out->element_type,
+                                                                        &dims, &out->rank);
+        if (!status && out->rank)
+            out->dims = dims;
+        if (out->rank > HK_RANK_MAX)
+            out->rank = HK_RANK_MAX;
+    } else if (!status) {
+        status = ORT_CALL(m, GetValueType)(value, &out->onnx_type);
+    }
+    if (status) {
+        out->rank = 0;
+        ORT_CALL(m, ReleaseStatus)(status);
+    }
+}
+
+// ------------------------------------------------------------------------------------ fingerprints
+
+static inline uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static inline uint64_t load_word(const char *at)
+{
+    uint64_t word = 0;
+    if (((uintptr_t)at & 4095) <= 4096 - sizeof word) { // stays within the page
+        __builtin_memcpy(&word, at, sizeof word);
+        return word;
+    }
+    for (unsigned i = 0; i < sizeof word && at[i]; i++)
+        word |= (uint64_t)(uint8_t)at[i] << 8 * i;
+    return word;
+}
+
+// Eight bytes at a time, the last ones padded with zeros.
+static inline uint64_t mix_name(uint64_t hash, const char *name)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+    for (;; name += 8) {
+        uint64_t word = load_word(name);
+        uint64_t zeros = (word - ones) & ~word & highs;
+        if (zeros) {
+            unsigned bits_before = (unsigned)__builtin_ctzll(zeros) - 7;
+            return mix(hash, bits_before ? word << (64 - bits_before) >> (64 - bits_before) : 0);
+        }
+        hash = mix(hash, word);
+    }
+}
+
+static inline uint64_t mix_tensor(uint64_t hash, const hk_tensor *tensor)
+{
+    hash = mix(hash, (uint64_t)tensor->onnx_type << 40 | (uint64_t)tensor->element_type << 32 |
+                         tensor->rank);
+    for (size_t i = 0; i < tensor->rank; i++)
+        hash = mix(hash, (uint64_t)tensor->dims[i]);
+    return hash;
+}
+
+uint64_t hk_fingerprint_begin(size_t count)
+{
+    return mix(FINGERPRINT_SEED, count);
+}
+
+uint64_t hk_fingerprint_add(uint64_t hash, const char *name, const hk_tensor *tensor)
+{
+    return mix_tensor(mix_name(hash, name ? name : ""), tensor);
+}
+
+// ---------------------------------------------------------------------------------------- the cache
+
+static inline _Atomic uint64_t *cache_entry(hk_session *s, int direction, uint64_t fingerprint)
+{
+    return &s->shapes[direction][fingerprint % HK_SHAPE_CACHE];
+}
+
+uint32_t hk_shapes_lookup(hk_session *s, int direction, uint64_t fingerprint)
+{
+    uint64_t entry = atomic_load_explicit(cache_entry(s, direction, fingerprint),
+                                          memory_order_acquire);
+    return entry >> 32 == fingerprint >> 32 ? (uint32_t)entry : 0;
+}
+
+static int64_t batch_of(const hk_tensor *tensor)
+{
+    return tensor->onnx_type == ORT_TYPE_TENSOR && tensor->rank ? tensor->dims[0] : -1;
+}
+
+static bool send_set(hk_thread *t, uint32_t epoch, tl_ShapeSet *set, hk_named_tensor_fn *get,
+                     void *context)
+{
+    set->batch = -1;
+    for (size_t i = 0; i < set->tensors && set->batch < 0; i++)
+        set->batch = batch_of(get(context, i).tensor);
+    bool sent = hk_emit(t, epoch, TL_EVENT_ShapeSet, hk_ticks(), set, sizeof *set, NULL, 0);
+    for (size_t i = 0; i < set->tensors; i++) {
+        hk_named_tensor member = get(context, i);
+        tl_Tensor fixed = {.set = set->set,
+                           .index = (uint16_t)i,
+                           .onnx_type = (uint8_t)member.tensor->onnx_type,
+                           .element_type = (uint8_t)member.tensor->element_type};
+        sent &= hk_emit_tensor(t, epoch, &fixed, member.name, member.tensor->dims,
+                               member.tensor->rank);
+    }
+    return sent;
+}
+
+uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int direction,
+                        uint64_t fingerprint, size_t count, hk_named_tensor_fn *get, void *context)
+{
+    static SRWLOCK lock = SRWLOCK_INIT;
+    if (count > TENSORS_MAX)
+        return 0;
+    AcquireSRWLockExclusive(&lock);
+    uint32_t number = hk_shapes_lookup(s, direction, fingerprint);
+    if (!number) {
+        number = ++g_hk.next_shape;
+        tl_ShapeSet set = {.set = number,
+                           .session = s->id,
+                           .tensors = (uint16_t)count,
+                           .direction = (uint8_t)direction};
+        // One that was dropped on the way is sent again with the next run.
+        if (send_set(t, epoch, &set, get, context))
+            atomic_store_explicit(cache_entry(s, direction, fingerprint),
+                                  fingerprint >> 32 << 32 | number, memory_order_release);
+    }
+    ReleaseSRWLockExclusive(&lock);
+    return number;
+}
+
+// ------------------------------------------------------------------------------------ values of Run
+
+typedef struct run_values {
+    hk_module *m;
+    const char *const *names;
+    const OrtValue *const *values;
+    hk_tensor tensor;
+} run_values;
+
+static hk_named_tensor get_run_value(void *context, size_t index)
+{
+    run_values *v = context;
+    hk_tensor_read(v->m, v->values[index], &v->tensor);
+    return (hk_named_tensor){hk_text_of(v->names ? v->names[index] : NULL), &v->tensor};
+}
+
+uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s, int direction,
+                      const char *const *names, const OrtValue *const *values, size_t count)
+{
+    if (!values || !names)
+        return 0;
+    hk_tensor tensor;
+    uint64_t fingerprint = hk_fingerprint_begin(count);
+    for (size_t i = 0; i < count && i < TENSORS_MAX; i++) {
+        hk_tensor_read(m, values[i], &tensor);
+        fingerprint = hk_fingerprint_add(fingerprint, names[i], &tensor);
+    }
+    uint32_t number = hk_shapes_lookup(s, direction, fingerprint);
+    if (__builtin_expect(number != 0, 1))
+        return number;
+    run_values context = {.m = m, .names = names, .values = values};
+    return hk_shapes_send(t, epoch, s, direction, fingerprint, count, get_run_value, &context);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Per-thread state: made on a thread's first event, reused for another thread after its end, never
+// freed, so that the disarming side may look at any of it at any time.
+#include "hook.h"
+
+bool hk_threads_init(void)
+{
+    g_hk.tls = TlsAlloc();
+    return g_hk.tls != TLS_OUT_OF_INDEXES;
+}
+
+static hk_thread *take_unused(void)
+{
+    for (hk_thread *t = atomic_load(&g_hk.threads); t; t = t->next) {
+        uint32_t unused = 0;
+        if (atomic_load_explicit(&t->in_use, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong(&t->in_use, &unused, 1))
+            return t;
+    }
+    return NULL;
+}
+
+hk_thread *hk_thread_slow(void)
+{
+    DWORD error = GetLastError();
+    hk_thread *t = take_unused();
+    if (!t && (t = hk_alloc(sizeof *t)) != NULL) {
+        atomic_store(&t->in_use, 1);
+        hk_thread *first = atomic_load(&g_hk.threads);
+        do
+            t->next = first;
+        while (!atomic_compare_exchange_weak(&g_hk.threads, &first, t));
+    }
+    if (t) {
+        t->epoch = 0;
+        t->inside = 0;
+        TlsSetValue(g_hk.tls, t);
+    }
+    SetLastError(error);
+    return t;
+}
+
+void hk_thread_end(void)
+{
+    hk_thread *t = hk_thread_get();
+    if (!t)
+        return;
+    uint32_t epoch;
+    if (hk_enter(&epoch)) {
+        if (t->epoch == epoch)
+            tl_producer_release(&t->producer);
+        hk_leave(t);
+    }
+    t->epoch = 0;
+    TlsSetValue(g_hk.tls, NULL);
+    atomic_store(&t->in_use, 0);
+}
+
+// Our code never blocks for long, so this ends soon. A thread that was killed inside it would keep
+// us here for ever: after two seconds the channel is left mapped instead (lifecycle.c).
+bool hk_threads_wait_idle(void)
+{
+    FlushProcessWriteBuffers();
+    for (unsigned round = 0; round < 2000; round++) {
+        bool idle = true;
+        for (hk_thread *t = atomic_load(&g_hk.threads); t; t = t->next)
+            idle = idle && atomic_load(&t->busy) == 0;
+        if (idle)
+            return true;
+        Sleep(round < 20 ? 0 : 1);
+    }
+    return false;
+}
