@@ -138,7 +138,8 @@ HK_HOOK(ReleaseIoBinding, void, (OrtIoBinding * ort_binding), (ort_binding))
     HK_ORIG(m, ReleaseIoBinding)(ort_binding);
 }
 
-// --------------------------------------------------------------------------------------- when it runs
+// --------------------------------------------------------------------------------------- when it
+// runs
 
 static hk_named_tensor get_bound_input(void *context, size_t index)
 {
@@ -154,8 +155,7 @@ uint32_t hk_binding_inputs(hk_thread *t, uint32_t epoch, hk_session *s,
         return 0;
     uint64_t fingerprint = hk_fingerprint_begin(b->count);
     for (size_t i = 0; i < b->count; i++)
-        fingerprint =
-            hk_fingerprint_add(fingerprint, b->inputs[i].name, &b->inputs[i].tensor);
+        fingerprint = hk_fingerprint_add(fingerprint, b->inputs[i].name, &b->inputs[i].tensor);
     uint32_t number = hk_shapes_lookup(s, HK_INPUTS, fingerprint);
     if (number)
         return number;
@@ -201,8 +201,8 @@ uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_sessi
     OrtValue **values = NULL;
     OrtStatus *status = ORT_CALL(m, GetAllocatorWithDefaultOptions)(&allocator);
     if (!status)
-        status = ORT_CALL(m, GetBoundOutputNames)(ort_binding, allocator, &names, &lengths,
-                                                  &name_count);
+        status =
+            ORT_CALL(m, GetBoundOutputNames)(ort_binding, allocator, &names, &lengths, &name_count);
     if (!status)
         status = ORT_CALL(m, GetBoundOutputValues)(ort_binding, allocator, &values, &value_count);
     uint32_t number = 0;

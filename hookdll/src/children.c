@@ -4,7 +4,7 @@
 // keeps it for itself.
 #include "emit.h"
 #include "hookdll/detour.h"
-#include "pe_image.h"
+#include "mapped_image.h"
 
 #define ANSWER_MS 10000u
 

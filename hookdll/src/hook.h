@@ -9,8 +9,8 @@
 // after that sees another epoch and records nothing. Trampolines and this DLL stay mapped for
 // ever, so a thread that is inside ORT when we leave finds its way out.
 //
-// What the hot path (hk_enter, run hooks, hk_emit_run) must never do: take a lock, allocate, format,
-// call the system. What happens once per thread, session or shape set may.
+// What the hot path (hk_enter, run hooks, hk_emit_run) must never do: take a lock, allocate,
+// format, call the system. What happens once per thread, session or shape set may.
 #pragma once
 
 #include "tracelogging/channel.h"
@@ -21,12 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIN32_NO_STATUS
 #include <windows.h>
 
 #define HK_MODULES_MAX 8 // ONNX Runtimes in one process at the same time
 
-// ------------------------------------------------------------------------------------------ threads
+// ------------------------------------------------------------------------------------------
+// threads
 
 typedef struct hk_thread {
     struct hk_thread *next; // list of all, never unlinked
@@ -42,16 +42,17 @@ typedef struct hk_thread {
 #define HK_INSIDE_ENV     4u
 #define HK_INSIDE_SPAWN   8u
 
-// ------------------------------------------------------------------------------------------ modules
+// ------------------------------------------------------------------------------------------
+// modules
 
 #include "api_map.h"
 
 typedef struct hk_module {
-    uint32_t id;    // on the wire; 0: slot free
-    int minor;      // the Y of version 1.Y.Z
+    uint32_t id; // on the wire; 0: slot free
+    int minor;   // the Y of version 1.Y.Z
     uint8_t *base;
     size_t size;
-    const void *const *api; // the OrtApi table
+    const void *const *api;     // the OrtApi table
     void *orig[HK_API_COUNT];   // what to call to reach ORT: trampoline, or NULL if not hooked
     void *target[HK_API_COUNT]; // the function in ORT
     uint32_t hooked, refused;
@@ -60,7 +61,8 @@ typedef struct hk_module {
     char version[32];
 } hk_module;
 
-// -------------------------------------------------------------------------------------------- state
+// --------------------------------------------------------------------------------------------
+// state
 
 typedef struct hk_state {
     _Atomic uint32_t epoch;

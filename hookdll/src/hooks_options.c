@@ -11,8 +11,8 @@
 
 typedef struct options {
     struct options *next_free;
-    bool complete; // seen from its creation on
-    char text[OPTIONS_TEXT_MAX];       // "key=value\n" ...
+    bool complete;                      // seen from its creation on
+    char text[OPTIONS_TEXT_MAX];        // "key=value\n" ...
     char providers[PROVIDERS_TEXT_MAX]; // "A,B"
 } options;
 
@@ -20,7 +20,8 @@ static hk_registry g_options;
 static SRWLOCK g_lock = SRWLOCK_INIT; // guards the texts and the pool
 static options *g_pool;
 
-// ------------------------------------------------------------------------------------------- objects
+// -------------------------------------------------------------------------------------------
+// objects
 
 static options *options_alloc(void)
 {
@@ -56,7 +57,8 @@ void hk_options_clear(void)
     ReleaseSRWLockExclusive(&g_lock);
 }
 
-// --------------------------------------------------------------------------------------------- texts
+// ---------------------------------------------------------------------------------------------
+// texts
 
 static size_t text_len(const char *text)
 {
@@ -108,8 +110,8 @@ static bool contains(const char *text, size_t len, const char *word)
 // Keys that name a secret are told without their value.
 static bool is_secret(const char *key, size_t len)
 {
-    static const char *const words[] = {"password", "secret", "token", "credential", "private_key",
-                                        "api_key", "encryption"};
+    static const char *const words[] = {"password",    "secret",  "token",     "credential",
+                                        "private_key", "api_key", "encryption"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (contains(key, len, words[i]))
             return true;
@@ -274,8 +276,8 @@ static void copy_options(options *to, const options *from)
     to->complete = from->complete;
 }
 
-HK_HOOK(CloneSessionOptions, OrtStatus *,
-        (const OrtSessionOptions *from, OrtSessionOptions **out), (from, out))
+HK_HOOK(CloneSessionOptions, OrtStatus *, (const OrtSessionOptions *from, OrtSessionOptions **out),
+        (from, out))
 {
     OPTION_CALL(HK_ORIG(m, CloneSessionOptions)(from, out), *out,
                 copy_options(o, hk_registry_find(&g_options, from)));
@@ -318,9 +320,9 @@ HK_HOOK(SessionOptionsAppendExecutionProvider, OrtStatus *,
          const char *const *values, size_t count),
         (ort_options, name, keys, values, count))
 {
-    OPTION_CALL(HK_ORIG(m, SessionOptionsAppendExecutionProvider)(ort_options, name, keys, values,
-                                                                 count),
-                ort_options, add_provider_named(o, name));
+    OPTION_CALL(
+        HK_ORIG(m, SessionOptionsAppendExecutionProvider)(ort_options, name, keys, values, count),
+        ort_options, add_provider_named(o, name));
 }
 
 HK_HOOK(SessionOptionsAppendExecutionProvider_V2, OrtStatus *,

@@ -37,8 +37,7 @@ static inline bool run_enter(run_frame *f, hk_module *m, OrtSession *session, ui
     f->call = call;
     f->run = atomic_fetch_add_explicit(&f->s->runs, 1, memory_order_relaxed) + 1;
     f->entered = measures_itself(f->run) ? hk_ticks() : 0;
-    uint32_t in_flight =
-        atomic_fetch_add_explicit(&f->s->in_flight, 1, memory_order_relaxed) + 1;
+    uint32_t in_flight = atomic_fetch_add_explicit(&f->s->in_flight, 1, memory_order_relaxed) + 1;
     f->in_flight = in_flight > UINT16_MAX ? UINT16_MAX : (uint16_t)in_flight;
     return true;
 }
@@ -99,8 +98,7 @@ HK_HOOK(Run, OrtStatus *,
     if (!run_enter(&f, m, session, CALL_RUN))
         return HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len, output_names,
                                output_names_len, outputs);
-    f.inputs =
-        hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    f.inputs = hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
     run_go(&f);
     OrtStatus *status = HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len,
                                         output_names, output_names_len, outputs);
@@ -132,7 +130,8 @@ HK_HOOK(RunWithBinding, OrtStatus *,
     return status;
 }
 
-// ----------------------------------------------------------------------------------------- RunAsync
+// -----------------------------------------------------------------------------------------
+// RunAsync
 
 typedef struct async_run {
     run_frame frame;
@@ -152,10 +151,10 @@ static void async_done(void *user_data, OrtValue **outputs, size_t num_outputs, 
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
     if (t && epoch == run.frame.epoch) {
-        uint32_t set = status ? 0
-                              : hk_shapes_of(t, epoch, run.module, run.frame.s, HK_OUTPUTS,
-                                             run.output_names, (const OrtValue *const *)outputs,
-                                             num_outputs);
+        uint32_t set =
+            status ? 0
+                   : hk_shapes_of(t, epoch, run.module, run.frame.s, HK_OUTPUTS, run.output_names,
+                                  (const OrtValue *const *)outputs, num_outputs);
         run_end(&run.frame, t, run.module, status, end, set);
     } else if (t) {
         hk_leave(t);
@@ -179,8 +178,7 @@ HK_HOOK(RunAsync, OrtStatus *,
                                     output_names, output_names_len, outputs, callback, user_data);
     }
     f.entered = 0; // begin and end lie on different threads: no measure of ours
-    f.inputs =
-        hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    f.inputs = hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
     run_go(&f);
     *run = (async_run){f, m, output_names, callback, user_data};
     OrtStatus *status =

@@ -30,15 +30,15 @@ static bool frame_end(frame *f, uint32_t inside)
     return hk_reenter(f->t, f->epoch);
 }
 
-// ------------------------------------------------------------------------------------- environments
+// -------------------------------------------------------------------------------------
+// environments
 
 static void env_event(frame *f, const hk_module *m, const OrtStatus *status, uint8_t action,
                       const char *log_id)
 {
     if (!frame_end(f, HK_INSIDE_ENV))
         return;
-    tl_Env fixed = {
-        .module = m->id, .status = hk_status_code(m, status), .action = action};
+    tl_Env fixed = {.module = m->id, .status = hk_status_code(m, status), .action = action};
     hk_text text = hk_text_of(log_id);
     hk_emit(f->t, f->epoch, TL_EVENT_Env, hk_ticks(), &fixed, sizeof fixed, &text, 1);
     hk_leave(f->t);
@@ -66,8 +66,8 @@ ENV_HOOK(CreateEnvWithCustomLoggerAndGlobalThreadPools,
          (OrtLoggingFunction * fn, void *param, int level, const char *log_id,
           const OrtThreadingOptions *threading, OrtEnv **out),
          (fn, param, level, log_id, threading, out), log_id)
-ENV_HOOK(CreateEnvWithOptions, (const OrtEnvCreationOptions *options, OrtEnv **out),
-         (options, out), options ? options->log_id : NULL)
+ENV_HOOK(CreateEnvWithOptions, (const OrtEnvCreationOptions *options, OrtEnv **out), (options, out),
+         options ? options->log_id : NULL)
 
 HK_HOOK(ReleaseEnv, void, (OrtEnv * env), (env))
 {
@@ -78,7 +78,8 @@ HK_HOOK(ReleaseEnv, void, (OrtEnv * env), (env))
         env_event(&f, m, NULL, 1, NULL);
 }
 
-// ----------------------------------------------------------------------------------------- sessions
+// -----------------------------------------------------------------------------------------
+// sessions
 
 typedef void session_done_fn(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                              OrtStatus *status, const hk_session_origin *origin);
@@ -103,8 +104,8 @@ static void session_event(frame *f, hk_module *m, OrtSession *session, OrtStatus
         bool seen = frame_begin(&f, HK_INSIDE_CREATE);                                             \
         OrtStatus *status = HK_ORIG(m, name)(HK_UNWRAP args);                                      \
         if (seen)                                                                                  \
-            session_event(&f, m, status ? NULL : *out, status,                                     \
-                          (hk_session_origin){__VA_ARGS__}, hk_session_created);                   \
+            session_event(&f, m, status ? NULL : *out, status, (hk_session_origin){__VA_ARGS__},   \
+                          hk_session_created);                                                     \
         return status;                                                                             \
     }
 
@@ -120,8 +121,8 @@ SESSION_HOOK(CreateSessionFromArray,
 SESSION_HOOK(CreateSessionWithPrepackedWeightsContainer,
              (const OrtEnv *env, const wchar_t *path, const OrtSessionOptions *options,
               OrtPrepackedWeightsContainer *container, OrtSession **out),
-             (env, path, options, container, out), .source = HK_SOURCE_PATH_PREPACKED,
-             .path = path, .options = options)
+             (env, path, options, container, out), .source = HK_SOURCE_PATH_PREPACKED, .path = path,
+             .options = options)
 SESSION_HOOK(CreateSessionFromArrayWithPrepackedWeightsContainer,
              (const OrtEnv *env, const void *data, size_t len, const OrtSessionOptions *options,
               OrtPrepackedWeightsContainer *container, OrtSession **out),

@@ -41,7 +41,8 @@ static void close_handles(void)
     }
 }
 
-// ----------------------------------------------------------------------------------- arm and disarm
+// ----------------------------------------------------------------------------------- arm and
+// disarm
 
 static void forget_objects(void)
 {
@@ -93,7 +94,8 @@ static DWORD WINAPI watcher(void *unused)
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------ exports
+// ------------------------------------------------------------------------------------------
+// exports
 
 bool hk_lifecycle_init(void)
 {
@@ -111,8 +113,7 @@ static bool first_time(void)
     if (done)
         return true;
     // We stay for ever: a thread may be inside one of our functions at any time.
-    if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                                GET_MODULE_HANDLE_EX_FLAG_PIN,
+    if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
                             (LPCWSTR)(uintptr_t)first_time, &self))
         return false;
     hk_modules_watch();

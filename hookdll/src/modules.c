@@ -7,8 +7,10 @@
 #include "common/utf.h"
 #include "emit.h"
 #include "hookdll/detour.h"
+#include "mapped_image.h"
 #include "ort_abi.h"
-#include "pe_image.h"
+
+#include <psapi.h>
 
 #define OLDEST_MINOR 8 // the table is append-only since 1.8
 
@@ -151,7 +153,8 @@ static void tell_problem(const char *text)
     hk_leave(t);
 }
 
-// ------------------------------------------------------------------------------------- coming, going
+// ------------------------------------------------------------------------------------- coming,
+// going
 
 static hk_module *slot_of(const uint8_t *base)
 {
@@ -271,7 +274,7 @@ void hk_modules_arm(void)
 {
     HMODULE list[1024];
     DWORD bytes = 0;
-    if (!K32EnumProcessModules(GetCurrentProcess(), list, sizeof list, &bytes))
+    if (!EnumProcessModules(GetCurrentProcess(), list, sizeof list, &bytes))
         return;
     DWORD count = bytes / sizeof *list < 1024 ? (DWORD)(bytes / sizeof *list) : 1024;
     for (DWORD i = 0; i < count; i++)

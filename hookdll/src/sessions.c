@@ -5,8 +5,8 @@
 #include "registry.h"
 #include "xxh64.h"
 
-#define MODEL_PATH_MAX  4096u
-#define HASH_BYTES_MAX  (512u << 20) // larger models are not hashed: it would hold the program up
+#define MODEL_PATH_MAX 4096u
+#define HASH_BYTES_MAX (512u << 20) // larger models are not hashed: it would hold the program up
 
 static hk_registry g_sessions;
 static SRWLOCK g_pool_lock = SRWLOCK_INIT;
@@ -22,7 +22,8 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
     return hk_text_of(status ? ORT_CALL(m, GetErrorMessage)(status) : NULL);
 }
 
-// ------------------------------------------------------------------------------------------- memory
+// -------------------------------------------------------------------------------------------
+// memory
 
 static hk_session *session_alloc(hk_module *m)
 {
@@ -62,7 +63,8 @@ static void copy_text(char *to, size_t capacity, hk_text from)
     to[len] = 0;
 }
 
-// --------------------------------------------------------------------------------------- describing
+// ---------------------------------------------------------------------------------------
+// describing
 
 static void describe_model(hk_session *s, const hk_session_origin *origin, bool created)
 {
@@ -113,15 +115,15 @@ static void describe_metadata(hk_session *s, hk_module *m, OrtSession *session)
 
 void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s)
 {
-    hk_text texts[] = {hk_text_of(s->model),     hk_text_of(s->graph),
-                       hk_text_of(s->producer),  hk_text_of(s->options),
-                       hk_text_of(s->providers), hk_text_of(s->message)};
+    hk_text texts[] = {hk_text_of(s->model),   hk_text_of(s->graph),     hk_text_of(s->producer),
+                       hk_text_of(s->options), hk_text_of(s->providers), hk_text_of(s->message)};
     if (hk_emit(t, epoch, TL_EVENT_Session, s->created_ticks, &s->facts, sizeof s->facts, texts,
                 sizeof texts / sizeof *texts))
         atomic_store(&s->announced, 1);
 }
 
-// -------------------------------------------------------------------------------------- life of one
+// -------------------------------------------------------------------------------------- life of
+// one
 
 static void set_status(hk_session *s, hk_module *m, OrtStatus *status)
 {
@@ -147,8 +149,8 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
         return;
     }
     // A session of the model editor has no metadata before it is finalized, and is announced then.
-    bool unfinished = origin->source == HK_SOURCE_EDITOR_PATH ||
-                      origin->source == HK_SOURCE_EDITOR_BYTES;
+    bool unfinished =
+        origin->source == HK_SOURCE_EDITOR_PATH || origin->source == HK_SOURCE_EDITOR_BYTES;
     if (!unfinished)
         describe_metadata(s, m, session);
     // An older one at this address died unseen (its runtime was unloaded).

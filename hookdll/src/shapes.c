@@ -112,7 +112,8 @@ uint64_t hk_fingerprint_add(uint64_t hash, const char *name, const hk_tensor *te
     return mix_tensor(mix_name(hash, name ? name : ""), tensor);
 }
 
-// ---------------------------------------------------------------------------------------- the cache
+// ---------------------------------------------------------------------------------------- the
+// cache
 
 static inline _Atomic uint64_t *cache_entry(hk_session *s, int direction, uint64_t fingerprint)
 {
@@ -121,8 +122,8 @@ static inline _Atomic uint64_t *cache_entry(hk_session *s, int direction, uint64
 
 uint32_t hk_shapes_lookup(hk_session *s, int direction, uint64_t fingerprint)
 {
-    uint64_t entry = atomic_load_explicit(cache_entry(s, direction, fingerprint),
-                                          memory_order_acquire);
+    uint64_t entry =
+        atomic_load_explicit(cache_entry(s, direction, fingerprint), memory_order_acquire);
     return entry >> 32 == fingerprint >> 32 ? (uint32_t)entry : 0;
 }
 
@@ -144,8 +145,8 @@ static bool send_set(hk_thread *t, uint32_t epoch, tl_ShapeSet *set, hk_named_te
                            .index = (uint16_t)i,
                            .onnx_type = (uint8_t)member.tensor->onnx_type,
                            .element_type = (uint8_t)member.tensor->element_type};
-        sent &= hk_emit_tensor(t, epoch, &fixed, member.name, member.tensor->dims,
-                               member.tensor->rank);
+        sent &=
+            hk_emit_tensor(t, epoch, &fixed, member.name, member.tensor->dims, member.tensor->rank);
     }
     return sent;
 }
@@ -173,7 +174,8 @@ uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int directi
     return number;
 }
 
-// ------------------------------------------------------------------------------------ values of Run
+// ------------------------------------------------------------------------------------ values of
+// Run
 
 typedef struct run_values {
     hk_module *m;

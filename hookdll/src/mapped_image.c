@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pe_image.h"
+#include "mapped_image.h"
 
 #include <stdbool.h>
 
