@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Writes the small ONNX models that ort_driver runs: make_models.py FOLDER.
+
+The protobuf bytes are put together by hand (field numbers of onnx.proto), so that no ONNX package
+is needed and the bytes never change.
+
+  affine.onnx  X float[batch,4], S float[batch,3] -> Y = Relu(X W + B), Z = Y + S
+  counts.onnx  A int64[batch,length] -> doubled = A + A, total = ReduceSum(A, axis 1)
+  pick.onnx    I int64[n] -> picked = Gather(constant float[5], I); fails for an index out of range
+  pieces.onnx  P float[n,4], scale float[] -> parts = SplitToSequence(P), scaled = P * scale
+  unknown.onnx one node of an operator that does not exist
+  garbage.onnx bytes that are no protobuf
+"""
+import os
+import struct
+import sys
+
+FLOAT, INT64 = 1, 7
+
+
+def varint(value):
+    out = bytearray()
+    while True:
+        byte = value & 0x7F
+        value >>= 7
+        out.append(byte | (0x80 if value else 0))
+        if not value:
+            return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def blob(field, value):
+    data = value.encode() if isinstance(value, str) else value
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def initializer(name, element_type, dims, values):
+    """TensorProto: dims=1, data_type=2, name=8, raw_data=9."""
+    code = {FLOAT: "f", INT64: "q"}[element_type]
+    raw = struct.pack("<%d%s" % (len(values), code), *values)
+    head = b"".join(number(1, dim) for dim in dims)
+    return head + number(2, element_type) + blob(8, name) + blob(9, raw)
+
+
+def tensor_type(element_type, dims):
+    """TypeProto.tensor_type=1 {elem_type=1, shape=2 {dim=1 {dim_value=1 | dim_param=2}}}."""
+    shape = b""
+    for dim in dims:
+        shape += blob(1, blob(2, dim) if isinstance(dim, str) else number(1, dim))
+    return blob(1, number(1, element_type) + blob(2, shape))
+
+
+def sequence_type(element):
+    """TypeProto.sequence_type=4 {elem_type=1}."""
+    return blob(4, blob(1, element))
+
+
+def value(name, type_proto):
+    """ValueInfoProto: name=1, type=2."""
+    return blob(1, name) + blob(2, type_proto)
+
+
+def node(op, inputs, outputs, attributes=()):
+    """NodeProto: input=1, output=2, name=3, op_type=4, attribute=5 {name=1, i=3, type=20}."""
+    out = b"".join(blob(1, i) for i in inputs) + b"".join(blob(2, o) for o in outputs)
+    out += blob(3, op.lower() + "_" + outputs[0]) + blob(4, op)
+    for name, integer in attributes:
+        out += blob(5, blob(1, name) + number(3, integer) + number(20, 2))
+    return out
+
+
+def model(graph_name, nodes, inputs, outputs, initializers=()):
+    """ModelProto: ir_version=1, producer_name=2, producer_version=3, graph=7, opset_import=8.
+
+    GraphProto: node=1, name=2, initializer=5, input=11, output=12.
+    """
+    graph = b"".join(blob(1, n) for n in nodes) + blob(2, graph_name)
+    graph += b"".join(blob(5, i) for i in initializers)
+    graph += b"".join(blob(11, i) for i in inputs) + b"".join(blob(12, o) for o in outputs)
+    opset = blob(1, "") + number(2, 13)
+    return (number(1, 8) + blob(2, "ortscope-tests") + blob(3, "1") + blob(7, graph)
+            + blob(8, opset))
+
+
+def affine():
+    weights = [0.25 * (i % 7) - 0.5 for i in range(12)]
+    return model(
+        "affine_graph",
+        [node("MatMul", ["X", "W"], ["XW"]), node("Add", ["XW", "B"], ["XWB"]),
+         node("Relu", ["XWB"], ["Y"]), node("Add", ["Y", "S"], ["Z"])],
+        [value("X", tensor_type(FLOAT, ["batch", 4])), value("S", tensor_type(FLOAT, ["batch", 3]))],
+        [value("Y", tensor_type(FLOAT, ["batch", 3])), value("Z", tensor_type(FLOAT, ["batch", 3]))],
+        [initializer("W", FLOAT, [4, 3], weights), initializer("B", FLOAT, [3], [0.5, -0.25, 1.0])])
+
+
+def counts():
+    return model(
+        "counts_graph",
+        [node("Add", ["A", "A"], ["doubled"]),
+         node("ReduceSum", ["A", "axes"], ["total"], [("keepdims", 0)])],
+        [value("A", tensor_type(INT64, ["batch", "length"]))],
+        [value("doubled", tensor_type(INT64, ["batch", "length"])),
+         value("total", tensor_type(INT64, ["batch"]))],
+        [initializer("axes", INT64, [1], [1])])
+
+
+def pick():
+    return model(
+        "pick_graph",
+        [node("Gather", ["table", "I"], ["picked"], [("axis", 0)])],
+        [value("I", tensor_type(INT64, ["n"]))],
+        [value("picked", tensor_type(FLOAT, ["n"]))],
+        [initializer("table", FLOAT, [5], [1.5, 2.5, 4.0, 8.25, 16.0])])
+
+
+def pieces():
+    part = tensor_type(FLOAT, [1, 4])
+    return model(
+        "pieces_graph",
+        [node("SplitToSequence", ["P"], ["parts"], [("axis", 0), ("keepdims", 1)]),
+         node("Mul", ["P", "scale"], ["scaled"])],
+        [value("P", tensor_type(FLOAT, ["n", 4])), value("scale", tensor_type(FLOAT, []))],
+        [value("parts", sequence_type(part)), value("scaled", tensor_type(FLOAT, ["n", 4]))])
+
+
+def unknown():
+    return model(
+        "unknown_graph",
+        [node("NoSuchOperator", ["X"], ["Y"])],
+        [value("X", tensor_type(FLOAT, [1]))],
+        [value("Y", tensor_type(FLOAT, [1]))])
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    files = {"affine": affine(), "counts": counts(), "pick": pick(), "pieces": pieces(),
+             "unknown": unknown(), "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
+    for name, data in files.items():
+        with open(os.path.join(folder, name + ".onnx"), "wb") as out:
+            out.write(data)
+
+
+if __name__ == "__main__":
+    main()
