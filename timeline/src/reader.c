@@ -109,6 +109,8 @@ static tm_step take_block(tm_reader *r, const tm_head *head, tm_block *out, bool
     else if (head->special == TM_SPECIAL_NONE && is_wanted(r, (int32_t)head->kind)) {
         step = tm_reader_take_rows(r, head, out, out_status);
         *out_give = step == TM_STEP_OK;
+    } else if (head->special == TM_SPECIAL_UNKNOWN || head->special == TM_SPECIAL_INDEX) {
+        step = tm_reader_pass_over(r, head, out_status);
     }
     if (step == TM_STEP_OK)
         r->position = head->end;

@@ -215,6 +215,20 @@ tm_step tm_reader_take_rows(tm_reader *r, const tm_head *head, tm_block *out, cm
     return TM_STEP_OK;
 }
 
+tm_step tm_reader_pass_over(tm_reader *r, const tm_head *head, cm_status *out_status)
+{
+    mp_input in;
+    tm_step step = tm_reader_columns(r, head, &in, out_status);
+    if (step != TM_STEP_OK)
+        return step;
+    for (unsigned i = 0; i < head->column_count; i++)
+        if (mp_skip(&in) != MP_OK)
+            return stop_damaged(r, head->offset, "it has fewer columns than it claims");
+    if (in.at != in.end)
+        return stop_damaged(r, head->offset, "bytes are left over behind its columns");
+    return TM_STEP_OK;
+}
+
 // Adds the strings of a checked block; `bytes` is what their text needs with NULs.
 static bool store_strings(tm_reader *r, mp_input in, size_t count, size_t bytes)
 {
