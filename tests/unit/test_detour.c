@@ -32,7 +32,7 @@ void tearDown(void)
 
 static code_fn as_function(uint8_t *code)
 {
-    return (code_fn)(void *)code;
+    return (code_fn)(uintptr_t)code;
 }
 
 static void assert_reason(hk_detour_reason expected, hk_detour_reason actual, const char *what)
@@ -44,14 +44,14 @@ static void assert_reason(hk_detour_reason expected, hk_detour_reason actual, co
 static hk_detour_reason attach_one(code_fn *pointer, code_fn hook)
 {
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    hk_detour_attach((void **)pointer, (void *)hook);
+    hk_detour_attach((void **)pointer, HK_CODE(hook));
     return hk_detour_commit(NULL);
 }
 
 static hk_detour_reason detach_one(code_fn *pointer, code_fn hook)
 {
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    hk_detour_detach((void **)pointer, (void *)hook);
+    hk_detour_detach((void **)pointer, HK_CODE(hook));
     return hk_detour_commit(NULL);
 }
 
@@ -71,7 +71,7 @@ static void check_form(const code_form *form)
     g_real = as_function(code);
     g_hook_calls = 0;
     assert_reason(HK_DETOUR_OK, attach_one(&g_real, adding_hook), form->name);
-    TEST_ASSERT_TRUE_MESSAGE((uint8_t *)(void *)g_real != code, form->name);
+    TEST_ASSERT_TRUE_MESSAGE((uint8_t *)HK_CODE(g_real) != code, form->name);
     check_results(as_function(code), form, ADDED_BY_HOOK);
     TEST_ASSERT_EQUAL_UINT_MESSAGE(2, g_hook_calls, form->name);
     check_results(g_real, form, 0);
@@ -80,7 +80,7 @@ static void check_form(const code_form *form)
 
     code_fn trampoline = g_real;
     assert_reason(HK_DETOUR_OK, detach_one(&g_real, adding_hook), form->name);
-    TEST_ASSERT_EQUAL_PTR_MESSAGE(code, (void *)g_real, form->name);
+    TEST_ASSERT_EQUAL_PTR_MESSAGE(code, HK_CODE(g_real), form->name);
     TEST_ASSERT_EQUAL_HEX8_ARRAY_MESSAGE(before, code, sizeof before, form->name);
     check_results(as_function(code), form, 0);
     check_results(trampoline, form, 0); // a thread may still be on its way there
@@ -120,12 +120,12 @@ static void test_refusals_change_nothing(void)
         g_real = as_function(code);
         hk_detour_result result;
         assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-        hk_detour_attach((void **)&g_real, (void *)adding_hook);
+        hk_detour_attach((void **)&g_real, HK_CODE(adding_hook));
         assert_reason(refused[i].reason, hk_detour_commit(&result), form.hex);
         assert_reason(refused[i].reason, result.reason, form.hex);
         TEST_ASSERT_EQUAL_PTR(code, result.target);
         TEST_ASSERT_EQUAL_UINT(0, result.committed);
-        TEST_ASSERT_EQUAL_PTR(code, (void *)g_real);
+        TEST_ASSERT_EQUAL_PTR(code, HK_CODE(g_real));
         TEST_ASSERT_EQUAL_HEX8_ARRAY(before, code, sizeof before);
     }
 }
@@ -135,7 +135,7 @@ static void test_memory_that_is_no_code(void)
     static uint8_t data[16];
     void *pointers[] = {data, (void *)(uintptr_t)0x10, (void *)(uintptr_t)-16};
     for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) {
-        g_real = (code_fn)pointers[i];
+        g_real = (code_fn)(uintptr_t)pointers[i];
         assert_reason(HK_DETOUR_NOT_EXECUTABLE, attach_one(&g_real, adding_hook), "data");
     }
     uint8_t *last_bytes = code_memory(4096) + 4096 - 3;
@@ -189,12 +189,12 @@ static void test_one_refusal_refuses_all(void)
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
     for (int i = 0; i < 4; i++) {
         int k = order[i];
-        hk_detour_attach_ex((void **)&g_many[k], (void *)many_hooks[k], 0, &outcomes[k]);
+        hk_detour_attach_ex((void **)&g_many[k], HK_CODE(many_hooks[k]), 0, &outcomes[k]);
     }
     assert_reason(HK_DETOUR_CALL_RETURNS_INSIDE, hk_detour_commit(&result), "commit");
     TEST_ASSERT_EQUAL_PTR(code[3], result.target);
     for (int i = 0; i < 4; i++) {
-        TEST_ASSERT_EQUAL_PTR(code[i], (void *)g_many[i]);
+        TEST_ASSERT_EQUAL_PTR(code[i], HK_CODE(g_many[i]));
         TEST_ASSERT_EQUAL_HEX8_ARRAY(before[i], code[i], 32);
         assert_reason(i == 3 ? HK_DETOUR_CALL_RETURNS_INSIDE : HK_DETOUR_NOT_COMMITTED, outcomes[i],
                       "outcome");
@@ -210,14 +210,14 @@ static void test_optional_refusal_is_skipped(void)
     make_many(code, before);
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
     for (int i = 3; i >= 0; i--)
-        hk_detour_attach_ex((void **)&g_many[i], (void *)many_hooks[i], HK_DETOUR_OPTIONAL,
+        hk_detour_attach_ex((void **)&g_many[i], HK_CODE(many_hooks[i]), HK_DETOUR_OPTIONAL,
                             &outcomes[i]);
     assert_reason(HK_DETOUR_OK, hk_detour_commit(&result), "commit");
     TEST_ASSERT_EQUAL_UINT(3, result.committed);
     TEST_ASSERT_EQUAL_UINT(1, result.skipped);
     TEST_ASSERT_NULL(result.target);
     assert_reason(HK_DETOUR_CALL_RETURNS_INSIDE, outcomes[3], "outcome");
-    TEST_ASSERT_EQUAL_PTR(code[3], (void *)g_many[3]);
+    TEST_ASSERT_EQUAL_PTR(code[3], HK_CODE(g_many[3]));
     TEST_ASSERT_EQUAL_HEX8_ARRAY(before[3], code[3], 32);
     TEST_ASSERT_EQUAL_INT64(83, as_function(code[0])(3, 70));
     TEST_ASSERT_EQUAL_INT64(14, as_function(code[1])(3, 70));
@@ -225,13 +225,13 @@ static void test_optional_refusal_is_skipped(void)
 
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
     for (int i = 0; i < 4; i++)
-        hk_detour_detach_ex((void **)&g_many[i], (void *)many_hooks[i], HK_DETOUR_OPTIONAL,
+        hk_detour_detach_ex((void **)&g_many[i], HK_CODE(many_hooks[i]), HK_DETOUR_OPTIONAL,
                             &outcomes[i]);
     assert_reason(HK_DETOUR_OK, hk_detour_commit(&result), "commit");
     TEST_ASSERT_EQUAL_UINT(3, result.committed);
     assert_reason(HK_DETOUR_NOT_ATTACHED, outcomes[3], "outcome");
     for (int i = 0; i < 4; i++) {
-        TEST_ASSERT_EQUAL_PTR(code[i], (void *)g_many[i]);
+        TEST_ASSERT_EQUAL_PTR(code[i], HK_CODE(g_many[i]));
         TEST_ASSERT_EQUAL_HEX8_ARRAY(before[i], code[i], 32);
     }
 }
@@ -243,9 +243,9 @@ static void test_nothing_before_commit_and_abort(void)
     memcpy(before, code, sizeof before);
     g_real = as_function(code);
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    assert_reason(HK_DETOUR_OK, hk_detour_attach((void **)&g_real, (void *)adding_hook), "attach");
+    assert_reason(HK_DETOUR_OK, hk_detour_attach((void **)&g_real, HK_CODE(adding_hook)), "attach");
     TEST_ASSERT_EQUAL_HEX8_ARRAY(before, code, sizeof before);
-    TEST_ASSERT_EQUAL_PTR(code, (void *)g_real);
+    TEST_ASSERT_EQUAL_PTR(code, HK_CODE(g_real));
     hk_detour_abort();
     TEST_ASSERT_EQUAL_HEX8_ARRAY(before, code, sizeof before);
     assert_reason(HK_DETOUR_NO_TRANSACTION, hk_detour_commit(NULL), "after abort");
@@ -255,13 +255,13 @@ static void test_misuse_is_told(void)
 {
     code_fn null_function = NULL;
     g_real = as_function(code_make(&code_forms[0]));
-    assert_reason(HK_DETOUR_NO_TRANSACTION, hk_detour_attach((void **)&g_real, (void *)adding_hook),
-                  "attach outside");
+    assert_reason(HK_DETOUR_NO_TRANSACTION,
+                  hk_detour_attach((void **)&g_real, HK_CODE(adding_hook)), "attach outside");
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
     assert_reason(HK_DETOUR_BUSY, hk_detour_begin(), "begin twice");
     assert_reason(HK_DETOUR_BAD_ARGUMENT,
-                  hk_detour_attach((void **)&null_function, (void *)adding_hook), "null function");
-    assert_reason(HK_DETOUR_OK, hk_detour_attach((void **)&g_real, (void *)adding_hook), "attach");
+                  hk_detour_attach((void **)&null_function, HK_CODE(adding_hook)), "null function");
+    assert_reason(HK_DETOUR_OK, hk_detour_attach((void **)&g_real, HK_CODE(adding_hook)), "attach");
     assert_reason(HK_DETOUR_BAD_ARGUMENT, hk_detour_commit(NULL), "sticks until commit");
     assert_reason(HK_DETOUR_NOT_ATTACHED, detach_one(&g_real, adding_hook), "never attached");
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
@@ -284,8 +284,8 @@ static void test_double_attach_and_overlap(void)
     assert_reason(HK_DETOUR_OK, detach_one(&behind, adding_hook), "behind");
     assert_reason(HK_DETOUR_OK, detach_one(&first, adding_hook), "first");
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    hk_detour_attach((void **)&first, (void *)adding_hook);
-    hk_detour_attach((void **)&again, (void *)many_hook_0);
+    hk_detour_attach((void **)&first, HK_CODE(adding_hook));
+    hk_detour_attach((void **)&again, HK_CODE(many_hook_0));
     assert_reason(HK_DETOUR_ALREADY_ATTACHED, hk_detour_commit(NULL), "twice in one");
     TEST_ASSERT_EQUAL_HEX8(0x90, code[0]);
 }
@@ -300,7 +300,7 @@ static void test_overwritten_hook_is_left(void)
     code_fn trampoline = g_real;
     code_write(code, "e9 bb ff ff ff"); // another tool's jump, to the helper
     assert_reason(HK_DETOUR_OVERWRITTEN, detach_one(&g_real, adding_hook), "detach");
-    TEST_ASSERT_EQUAL_PTR((void *)trampoline, (void *)g_real);
+    TEST_ASSERT_EQUAL_PTR(HK_CODE(trampoline), HK_CODE(g_real));
     TEST_ASSERT_EQUAL_HEX8(0xbb, code[1]);
     char restored[32];
     snprintf(restored, sizeof restored, "%x %x %x %x %x", ours[0], ours[1], ours[2], ours[3],
@@ -328,7 +328,7 @@ static void test_function_across_two_pages(void)
     assert_reason(HK_DETOUR_OK, attach_one(&g_real, adding_hook), "attach");
     TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READ, protection_of(code));
     TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READWRITE, protection_of(code + 2));
-    TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READ, protection_of((uint8_t *)(void *)g_real));
+    TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READ, protection_of((uint8_t *)HK_CODE(g_real)));
     check_results(as_function(code), &code_forms[0], ADDED_BY_HOOK);
     assert_reason(HK_DETOUR_OK, detach_one(&g_real, adding_hook), "detach");
     TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READ, protection_of(code));
@@ -345,7 +345,7 @@ static void test_arming_again_costs_no_memory(void)
         assert_reason(HK_DETOUR_OK, attach_one(&g_real, adding_hook), "attach");
         if (!first)
             first = g_real;
-        TEST_ASSERT_EQUAL_PTR((void *)first, (void *)g_real);
+        TEST_ASSERT_EQUAL_PTR(HK_CODE(first), HK_CODE(g_real));
         assert_reason(HK_DETOUR_OK, detach_one(&g_real, adding_hook), "detach");
     }
     code_write(code, "48 8d 04 11 90 90 c3"); // other code at the same place
@@ -394,29 +394,29 @@ static void test_functions_of_the_system(void)
     HMODULE ucrt = LoadLibraryA("ucrtbase.dll");
     TEST_ASSERT_NOT_NULL(ucrt);
     FARPROC length = GetProcAddress(ucrt, "strlen");
-    int(WINAPI * call_muldiv)(int, int, int) = (int(WINAPI *)(int, int, int))(void *)muldiv;
-    size_t (*call_strlen)(const char *) = (size_t(*)(const char *))(void *)length;
+    int(WINAPI * call_muldiv)(int, int, int) = (int(WINAPI *)(int, int, int))(uintptr_t)muldiv;
+    size_t (*call_strlen)(const char *) = (size_t(*)(const char *))(uintptr_t)length;
     uint8_t before[2][16];
-    memcpy(before[0], (void *)muldiv, 16);
-    memcpy(before[1], (void *)length, 16);
+    memcpy(before[0], HK_CODE(muldiv), 16);
+    memcpy(before[1], HK_CODE(length), 16);
 
     g_real_muldiv = call_muldiv;
     g_real_strlen = call_strlen;
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    hk_detour_attach((void **)&g_real_muldiv, (void *)muldiv_hook);
-    hk_detour_attach((void **)&g_real_strlen, (void *)strlen_hook);
+    hk_detour_attach((void **)&g_real_muldiv, HK_CODE(muldiv_hook));
+    hk_detour_attach((void **)&g_real_strlen, HK_CODE(strlen_hook));
     assert_reason(HK_DETOUR_OK, hk_detour_commit(NULL), "commit");
     TEST_ASSERT_EQUAL(43, call_muldiv(6, 14, 2));
     TEST_ASSERT_EQUAL(12, call_strlen("ortscop"));
 
     assert_reason(HK_DETOUR_OK, hk_detour_begin(), "begin");
-    hk_detour_detach((void **)&g_real_muldiv, (void *)muldiv_hook);
-    hk_detour_detach((void **)&g_real_strlen, (void *)strlen_hook);
+    hk_detour_detach((void **)&g_real_muldiv, HK_CODE(muldiv_hook));
+    hk_detour_detach((void **)&g_real_strlen, HK_CODE(strlen_hook));
     assert_reason(HK_DETOUR_OK, hk_detour_commit(NULL), "commit");
     TEST_ASSERT_EQUAL(42, call_muldiv(6, 14, 2));
     TEST_ASSERT_EQUAL(7, call_strlen("ortscop"));
-    TEST_ASSERT_EQUAL_HEX8_ARRAY(before[0], (void *)muldiv, 16);
-    TEST_ASSERT_EQUAL_HEX8_ARRAY(before[1], (void *)length, 16);
+    TEST_ASSERT_EQUAL_HEX8_ARRAY(before[0], HK_CODE(muldiv), 16);
+    TEST_ASSERT_EQUAL_HEX8_ARRAY(before[1], HK_CODE(length), 16);
 }
 
 int main(void)

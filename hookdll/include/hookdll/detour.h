@@ -8,7 +8,7 @@
 //
 //     real_add = (int (*)(int, int))address_of_add;
 //     if (hk_detour_begin() == HK_DETOUR_OK) {
-//         hk_detour_attach((void **)&real_add, (void *)my_add);
+//         hk_detour_attach((void **)&real_add, HK_CODE(my_add));
 //         if (hk_detour_commit(&result) != HK_DETOUR_OK)
 //             tell(result.target, hk_detour_reason_text(result.reason));
 //     }
@@ -91,6 +91,9 @@ typedef struct hk_detour_result {
     uint32_t threads_moved;  // threads that stood inside patched bytes or a trampoline
     uint32_t threads;        // threads that were suspended
 } hk_detour_result;
+
+// A function as the plain pointer that the calls below take.
+#define HK_CODE(function) ((void *)(uintptr_t)(function))
 
 const char *hk_detour_reason_text(hk_detour_reason reason);
 const char *hk_detour_reason_name(hk_detour_reason reason);
