@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Run, RunWithBinding, RunAsync: the hot path. See hook.h for what must not happen here.
 #include "shapes.h"
+#include "tracelogging/channel_inline.h"
 
 enum { CALL_RUN = 0, CALL_BINDING = 1, CALL_ASYNC = 2 };
 
@@ -68,7 +69,7 @@ static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const
 {
     atomic_fetch_sub_explicit(&f->s->in_flight, 1, memory_order_relaxed);
     tl_producer *p = hk_producer(t, f->epoch);
-    tl_Run *payload = tl_producer_begin(p, sizeof *payload);
+    tl_Run *payload = tl_producer_begin_inline(p, sizeof *payload);
     if (__builtin_expect(payload != NULL, 1)) {
         payload->duration_ticks = end - f->begin;
         payload->session = f->s->id;
@@ -78,7 +79,7 @@ static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const
         payload->in_flight = f->in_flight;
         payload->call = f->call;
         payload->status = (uint8_t)hk_status_code(m, status);
-        tl_producer_end(p, TL_EVENT_Run, end, sizeof *payload);
+        tl_producer_end_inline(p, TL_EVENT_Run, end, sizeof *payload);
     }
     if (__builtin_expect(status != NULL, 0))
         emit_failure(f, t, m, status);

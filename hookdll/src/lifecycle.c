@@ -25,8 +25,7 @@ static bool channel_open(const ort_hook_params *params)
     }
     g_hk.section = view;
     g_hk.section_bytes = (size_t)params->section_bytes;
-    uint8_t *schema = (uint8_t *)view + g_hk.section->schema_offset;
-    g_hk.section->schema_bytes = (uint32_t)tl_schema_serialize(schema, TL_SCHEMA_BYTES);
+    tl_section_publish_schema(view);
     return true;
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A capture: the channels of any number of target processes, read into one timeline file. Knows
+// nothing of how a channel got into its target (injector/) and nothing of Windows, so it is tested
+// natively on plain memory.
+//
+// One thread uses it: poll co_capture_drain() every millisecond or so, co_capture_flush() at least
+// every 250 ms.
+#pragma once
+
+#include "common/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct co_capture co_capture;
+
+typedef struct co_target {
+    void *section; // borrowed until co_target_end
+    uint32_t ring_count;
+    uint32_t ring_bytes;
+    uint32_t pid;
+    uint32_t parent_id; // of a target that this one is a child of, as co_target_add gave it; 0 none
+    int how;            // timeline/kinds.h: process.how
+    const char *program;
+} co_target;
+
+typedef struct co_stats {
+    uint64_t runs;
+    uint64_t failed_runs;
+    uint64_t sessions;
+    uint64_t lost_events;
+    uint64_t file_bytes;
+    uint64_t elapsed_ns;
+} co_stats;
+
+cm_status co_capture_create(const char *path, co_capture **out);
+
+// Adds a target whose hook is armed; `*out_id` names it in the timeline.
+cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id);
+
+// Reads what the targets have published. Returns the number of events.
+size_t co_capture_drain(co_capture *c);
+
+// Reads the last events of a target that has ended or was disarmed, and lets go of its section.
+// reason, exit_code: timeline/kinds.h: process_end.
+void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code);
+
+// A remark of our own in the timeline; target 0: about the capture.
+void co_capture_log(co_capture *c, uint32_t target_id, int level, const char *text);
+
+cm_status co_capture_flush(co_capture *c);
+
+co_stats co_capture_stats(const co_capture *c);
+
+// Flushes and closes the file. Frees `c` also when it fails.
+cm_status co_capture_close(co_capture *c);

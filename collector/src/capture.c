@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "capture_internal.h"
+
+#include "host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOCK_ROW_NS 1000000000u // an anchor in the file every second
+
+int64_t co_intern(co_capture *c, const char *text, size_t len)
+{
+    return tm_writer_string(c->writer, text, len);
+}
+
+static void add_clock_row(co_capture *c, const co_anchor *anchor)
+{
+    const int64_t row[] = {[TM_clock_time] = (int64_t)anchor->ticks,
+                           [TM_clock_ticks] = (int64_t)anchor->ticks,
+                           [TM_clock_qpc] = (int64_t)anchor->qpc,
+                           [TM_clock_utc] = (int64_t)anchor->utc_ns};
+    co_pending_add(&c->pending, TM_KIND_clock, row);
+    c->last_clock_row = anchor->qpc_ns;
+}
+
+cm_status co_capture_create(const char *path, co_capture **out)
+{
+    co_capture *c = calloc(1, sizeof *c);
+    if (!c)
+        return cm_fail(CM_NO_MEMORY, "Out of memory while starting the capture.");
+    co_anchor first = co_anchor_now();
+    co_clock_start(&c->clock, first);
+    co_host host;
+    co_host_facts(&host);
+    tm_header header = {.ortscope_version = ORTSCOPE_VERSION,
+                        .start_utc_ns = first.utc_ns,
+                        .os = host.os,
+                        .cpu = host.cpu,
+                        .cpu_count = host.cpu_count};
+    cm_status status = tm_writer_create(path, &header, &c->writer);
+    if (status != CM_OK) {
+        free(c);
+        return status;
+    }
+    add_clock_row(c, &first);
+    *out = c;
+    return CM_OK;
+}
+
+// ------------------------------------------------------------------------------------------
+// targets
+
+static cm_status open_channel(target_state *t, const co_target *target)
+{
+    t->consumer = tl_consumer_create(target->section, target->ring_count, target->ring_bytes);
+    if (!t->consumer)
+        return CM_FAILED;
+    uint8_t schema[TL_SCHEMA_BYTES];
+    size_t bytes = tl_consumer_schema(t->consumer, schema);
+    t->decoder = tl_decoder_create(schema, bytes);
+    if (!t->decoder) {
+        tl_consumer_destroy(t->consumer);
+        return cm_fail(CM_CORRUPT,
+                       "The hook in process %u describes its events in a way that this "
+                       "ortscope does not understand; restart that program.",
+                       target->pid);
+    }
+    return CM_OK;
+}
+
+cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id)
+{
+    if (c->target_count == c->target_capacity) {
+        size_t capacity = c->target_capacity ? c->target_capacity * 2 : 4;
+        target_state *larger = realloc(c->targets, capacity * sizeof *larger);
+        if (!larger)
+            return cm_fail(CM_NO_MEMORY, "Out of memory while adding process %u.", target->pid);
+        c->targets = larger;
+        c->target_capacity = capacity;
+    }
+    target_state t = {.id = c->last_target_id + 1};
+    CM_TRY(open_channel(&t, target));
+    c->last_target_id = t.id;
+    c->targets[c->target_count++] = t;
+    co_anchor now = co_anchor_now();
+    const int64_t row[] = {[TM_process_process] = t.id,
+                           [TM_process_pid] = target->pid,
+                           [TM_process_parent] = target->parent_id,
+                           [TM_process_time] = (int64_t)now.ticks,
+                           [TM_process_how] = target->how,
+                           [TM_process_program] =
+                               co_intern(c, target->program, strlen(target->program))};
+    co_pending_add(&c->pending, TM_KIND_process, row);
+    *out_id = t.id;
+    return CM_OK;
+}
+
+typedef struct drain_context {
+    co_capture *c;
+    target_state *t;
+} drain_context;
+
+static void on_record(void *context, const tl_record *record, const uint8_t *payload)
+{
+    drain_context *d = context;
+    tl_event event;
+    tl_field_value values[TL_FIELDS_MAX];
+    if (tl_decode(d->t->decoder, record->event, payload, record->size - sizeof *record, &event,
+                  values))
+        co_rows_from_event(d->c, d->t, record, event, values);
+    else
+        d->t->undecodable++;
+}
+
+static size_t drain_target(co_capture *c, target_state *t)
+{
+    drain_context context = {c, t};
+    return tl_consumer_drain(t->consumer, on_record, &context);
+}
+
+size_t co_capture_drain(co_capture *c)
+{
+    size_t records = 0;
+    for (size_t i = 0; i < c->target_count; i++)
+        records += drain_target(c, &c->targets[i]);
+    return records;
+}
+
+// Rows for what was lost since the last time.
+static void tell_losses(co_capture *c, target_state *t)
+{
+    tl_losses now = tl_consumer_losses(t->consumer);
+    const uint64_t lost[] = {now.ring_full - t->told.ring_full, now.no_ring - t->told.no_ring,
+                             now.damaged - t->told.damaged, t->undecodable - t->undecodable_told};
+    co_anchor anchor = co_anchor_now();
+    for (int cause = 0; cause < 4; cause++) {
+        if (!lost[cause])
+            continue;
+        const int64_t row[] = {[TM_lost_process] = t->id,
+                               [TM_lost_time] = (int64_t)anchor.ticks,
+                               [TM_lost_cause] = cause,
+                               [TM_lost_events] = (int64_t)lost[cause]};
+        co_pending_add(&c->pending, TM_KIND_lost, row);
+        c->stats.lost_events += lost[cause];
+    }
+    t->told = now;
+    t->undecodable_told = t->undecodable;
+}
+
+void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code)
+{
+    size_t i = 0;
+    while (i < c->target_count && c->targets[i].id != id)
+        i++;
+    if (i == c->target_count)
+        return;
+    target_state *t = &c->targets[i];
+    // What was published before the end may be more than one drain hands on.
+    for (int round = 0; round < 4 && drain_target(c, t); round++)
+        continue;
+    tell_losses(c, t);
+    co_anchor now = co_anchor_now();
+    const int64_t row[] = {[TM_process_end_process] = id,
+                           [TM_process_end_time] = (int64_t)now.ticks,
+                           [TM_process_end_reason] = reason,
+                           [TM_process_end_exit_code] = exit_code};
+    co_pending_add(&c->pending, TM_KIND_process_end, row);
+    tl_decoder_destroy(t->decoder);
+    tl_consumer_destroy(t->consumer);
+    c->targets[i] = c->targets[--c->target_count];
+}
+
+// ------------------------------------------------------------------------------------------ the
+// file
+
+void co_capture_log(co_capture *c, uint32_t target_id, int level, const char *text)
+{
+    co_anchor now = co_anchor_now();
+    const int64_t row[] = {[TM_log_process] = target_id,
+                           [TM_log_time] = (int64_t)now.ticks,
+                           [TM_log_level] = level,
+                           [TM_log_message] = co_intern(c, text, strlen(text))};
+    co_pending_add(&c->pending, TM_KIND_log, row);
+}
+
+cm_status co_capture_flush(co_capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++)
+        tell_losses(c, &c->targets[i]);
+    co_anchor now = co_anchor_now();
+    co_clock_add(&c->clock, now);
+    if (now.qpc_ns - c->last_clock_row >= CLOCK_ROW_NS)
+        add_clock_row(c, &now);
+    co_pending_write(&c->pending, &c->clock, c->writer);
+    cm_status status = tm_writer_flush(c->writer);
+    c->stats.file_bytes = tm_writer_file_bytes(c->writer);
+    c->stats.elapsed_ns = now.qpc_ns - c->clock.first.qpc_ns;
+    return status;
+}
+
+co_stats co_capture_stats(const co_capture *c)
+{
+    return c->stats;
+}
+
+cm_status co_capture_close(co_capture *c)
+{
+    while (c->target_count)
+        co_target_end(c, c->targets[0].id, 1, -1);
+    cm_status flushed = co_capture_flush(c);
+    cm_status closed = tm_writer_close(c->writer);
+    co_pending_deinit(&c->pending);
+    co_ids_deinit(&c->modules);
+    co_ids_deinit(&c->sessions);
+    co_ids_deinit(&c->shapes);
+    free(c->targets);
+    free(c);
+    return flushed != CM_OK ? flushed : closed;
+}

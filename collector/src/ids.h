@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Numbers that a target gave to its sessions, shape sets and modules, to numbers unique in the
+// file.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct co_ids {
+    uint64_t *keys; // target << 32 | number, 0 = free
+    uint32_t *values;
+    size_t capacity, count;
+    uint32_t last;
+} co_ids;
+
+// The file's number; a new one on first sight. 0 for number 0, when memory is short, or when one
+// capture has more than a million (a target may make numbers up).
+uint32_t co_ids_get(co_ids *ids, uint32_t target, int64_t number);
+void co_ids_deinit(co_ids *ids);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "pending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
+{
+    co_rows *rows = &p->rows[kind];
+    size_t width = tm_kind_get(kind)->column_count;
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+        int64_t *larger = realloc(rows->values, capacity * width * sizeof *larger);
+        if (!larger) {
+            p->unstored++;
+            return;
+        }
+        rows->values = larger;
+        rows->capacity = capacity;
+    }
+    memcpy(rows->values + rows->count++ * width, values, width * sizeof *values);
+}
+
+static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
+{
+    const tm_kind_info *info = tm_kind_get(kind);
+    for (unsigned i = 0; i < info->column_count; i++) {
+        if (info->columns[i].type == TM_TIME)
+            row[i] = co_clock_time(clock, (uint64_t)row[i]);
+        else if (info->columns[i].type == TM_DUR)
+            row[i] = co_clock_span(clock, (uint64_t)row[i]);
+    }
+    if (kind == TM_KIND_run)
+        row[TM_run_begin] -= row[TM_run_duration];
+    if (kind == TM_KIND_session)
+        row[TM_session_time] -= row[TM_session_load];
+}
+
+void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer)
+{
+    for (int kind = 0; kind < TM_KIND_COUNT; kind++) {
+        co_rows *rows = &p->rows[kind];
+        size_t width = tm_kind_get((tm_kind)kind)->column_count;
+        for (size_t i = 0; i < rows->count; i++) {
+            int64_t *row = rows->values + i * width;
+            to_nanoseconds((tm_kind)kind, row, clock);
+            tm_writer_row(writer, (tm_kind)kind, row);
+        }
+        rows->count = 0;
+    }
+}
+
+void co_pending_deinit(co_pending *p)
+{
+    for (int kind = 0; kind < TM_KIND_COUNT; kind++)
+        free(p->rows[kind].values);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Rows on their way into the file, with times still in ticks: they become nanoseconds when the next
+// anchor of the clock is known.
+#pragma once
+
+#include "collector/clock.h"
+#include "timeline/timeline.h"
+
+typedef struct co_rows {
+    int64_t *values;
+    size_t count, capacity; // in rows
+} co_rows;
+
+typedef struct co_pending {
+    co_rows rows[TM_KIND_COUNT];
+    uint64_t unstored; // rows that found no memory
+} co_pending;
+
+// TIME columns hold ticks. In run and session rows the time is that of the END and becomes the
+// beginning on the way out.
+void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values);
+void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer);
+void co_pending_deinit(co_pending *p);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// What each event of a target means in the timeline. The values come from the target and are not
+// trusted: they are numbers and bytes here, nothing is looked up by them without a check.
+#include "capture_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NUMBER(field) values[TL_##field].number
+#define TEXT(field)   co_intern(c, values[TL_##field].text, values[TL_##field].count)
+
+static int64_t session_id(co_capture *c, const target_state *t, int64_t number)
+{
+    return co_ids_get(&c->sessions, t->id, number);
+}
+
+static int64_t shape_id(co_capture *c, const target_state *t, int64_t number)
+{
+    return co_ids_get(&c->shapes, t->id, number);
+}
+
+static int64_t module_id(co_capture *c, const target_state *t, int64_t number)
+{
+    return co_ids_get(&c->modules, t->id, number);
+}
+
+static void module_row(co_capture *c, const target_state *t, int64_t ticks,
+                       const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_module_module] = module_id(c, t, NUMBER(Module_module)),
+                           [TM_module_process] = t->id,
+                           [TM_module_time] = ticks,
+                           [TM_module_path] = TEXT(Module_path),
+                           [TM_module_version] = TEXT(Module_version),
+                           [TM_module_build] = TEXT(Module_build),
+                           [TM_module_hooked] = NUMBER(Module_hooked),
+                           [TM_module_refused] = NUMBER(Module_refused)};
+    co_pending_add(&c->pending, TM_KIND_module, row);
+}
+
+static void session_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
+                        const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_session_session] = session_id(c, t, NUMBER(Session_session)),
+                           [TM_session_module] = module_id(c, t, NUMBER(Session_module)),
+                           [TM_session_time] = ticks,
+                           [TM_session_load] = NUMBER(Session_load_ticks),
+                           [TM_session_source] = NUMBER(Session_source),
+                           [TM_session_status] = NUMBER(Session_status),
+                           [TM_session_model] = TEXT(Session_model),
+                           [TM_session_model_bytes] = NUMBER(Session_model_bytes),
+                           [TM_session_model_hash] = NUMBER(Session_model_hash),
+                           [TM_session_graph] = TEXT(Session_graph),
+                           [TM_session_producer] = TEXT(Session_producer),
+                           [TM_session_options] = TEXT(Session_options),
+                           [TM_session_providers] = TEXT(Session_providers),
+                           [TM_session_message] = TEXT(Session_message),
+                           [TM_session_thread] = thread};
+    co_pending_add(&c->pending, TM_KIND_session, row);
+    c->stats.sessions += NUMBER(Session_status) == 0;
+}
+
+static void run_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
+                    const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_run_session] = session_id(c, t, NUMBER(Run_session)),
+                           [TM_run_run] = NUMBER(Run_run),
+                           [TM_run_thread] = thread,
+                           [TM_run_begin] = ticks,
+                           [TM_run_duration] = NUMBER(Run_duration_ticks),
+                           [TM_run_call] = NUMBER(Run_call),
+                           [TM_run_status] = NUMBER(Run_status),
+                           [TM_run_in_flight] = NUMBER(Run_in_flight),
+                           [TM_run_inputs] = shape_id(c, t, NUMBER(Run_inputs)),
+                           [TM_run_outputs] = shape_id(c, t, NUMBER(Run_outputs))};
+    co_pending_add(&c->pending, TM_KIND_run, row);
+    c->stats.runs++;
+    c->stats.failed_runs += NUMBER(Run_status) != 0;
+}
+
+static void shape_row(co_capture *c, const target_state *t, const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_shape_shape] = shape_id(c, t, NUMBER(ShapeSet_set)),
+                           [TM_shape_session] = session_id(c, t, NUMBER(ShapeSet_session)),
+                           [TM_shape_direction] = NUMBER(ShapeSet_direction),
+                           [TM_shape_tensors] = NUMBER(ShapeSet_tensors),
+                           [TM_shape_batch] = NUMBER(ShapeSet_batch)};
+    co_pending_add(&c->pending, TM_KIND_shape, row);
+}
+
+static int64_t dims_text(co_capture *c, const tl_field_value *dims)
+{
+    char text[1024];
+    size_t len = 0;
+    for (uint32_t i = 0; i < dims->count && len + 24 < sizeof text; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, i ? ",%" PRId64 : "%" PRId64,
+                                tl_array_get(dims, i));
+    return co_intern(c, text, len);
+}
+
+static void tensor_row(co_capture *c, const target_state *t, const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_tensor_shape] = shape_id(c, t, NUMBER(Tensor_set)),
+                           [TM_tensor_index] = NUMBER(Tensor_index),
+                           [TM_tensor_name] = TEXT(Tensor_name),
+                           [TM_tensor_onnx_type] = NUMBER(Tensor_onnx_type),
+                           [TM_tensor_element_type] = NUMBER(Tensor_element_type),
+                           [TM_tensor_dims] = dims_text(c, &values[TL_Tensor_dims])};
+    co_pending_add(&c->pending, TM_KIND_tensor, row);
+}
+
+static void log_row(co_capture *c, const target_state *t, int64_t ticks,
+                    const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_log_process] = t->id,
+                           [TM_log_time] = ticks,
+                           [TM_log_level] = NUMBER(Log_level),
+                           [TM_log_session] = session_id(c, t, NUMBER(Log_session)),
+                           [TM_log_run] = NUMBER(Log_run),
+                           [TM_log_code] = NUMBER(Log_code),
+                           [TM_log_message] = TEXT(Log_message)};
+    co_pending_add(&c->pending, TM_KIND_log, row);
+}
+
+static void env_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
+                    const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_env_module] = module_id(c, t, NUMBER(Env_module)),
+                           [TM_env_time] = ticks,
+                           [TM_env_action] = NUMBER(Env_action),
+                           [TM_env_status] = NUMBER(Env_status),
+                           [TM_env_log_id] = TEXT(Env_log_id),
+                           [TM_env_thread] = thread};
+    co_pending_add(&c->pending, TM_KIND_env, row);
+}
+
+void co_rows_from_event(co_capture *c, const target_state *t, const tl_record *record,
+                        tl_event event, const tl_field_value *values)
+{
+    int64_t ticks = (int64_t)record->ticks, thread = record->thread;
+    switch (event) {
+    case TL_EVENT_Run:
+        run_row(c, t, ticks, thread, values);
+        break;
+    case TL_EVENT_Module:
+        module_row(c, t, ticks, values);
+        break;
+    case TL_EVENT_ModuleEnd: {
+        const int64_t row[] = {module_id(c, t, NUMBER(ModuleEnd_module)), ticks};
+        co_pending_add(&c->pending, TM_KIND_module_end, row);
+        break;
+    }
+    case TL_EVENT_Env:
+        env_row(c, t, ticks, thread, values);
+        break;
+    case TL_EVENT_Session:
+        session_row(c, t, ticks, thread, values);
+        break;
+    case TL_EVENT_SessionEnd: {
+        const int64_t row[] = {session_id(c, t, NUMBER(SessionEnd_session)), ticks, thread};
+        co_pending_add(&c->pending, TM_KIND_session_end, row);
+        break;
+    }
+    case TL_EVENT_ShapeSet:
+        shape_row(c, t, values);
+        break;
+    case TL_EVENT_Tensor:
+        tensor_row(c, t, values);
+        break;
+    case TL_EVENT_Log:
+        log_row(c, t, ticks, values);
+        break;
+    case TL_EVENT_Overhead: {
+        const int64_t row[] = {t->id, ticks, NUMBER(Overhead_ticks_per_run)};
+        co_pending_add(&c->pending, TM_KIND_overhead, row);
+        break;
+    }
+    case TL_EVENT_PAD:
+    case TL_EVENT_COUNT:
+        break;
+    }
+}
