@@ -1,0 +1,487 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Coming, going and dying: attach and detach on a running program, the target or ortscope killed
+at any moment, crashes of every kind, children, programs that never or only briefly use ONNX
+Runtime, Ctrl+C, --duration, and refusals with their exit codes."""
+import os
+import random
+import signal
+import struct
+
+import harness as h
+import test_driver
+
+VERSION = "1.23.2"
+
+
+def counted(path):
+    """Finished runs from the driver's counter file."""
+    with open(os.path.join(h.ROOT, path), "rb") as file:
+        return struct.unpack("<q", file.read(8))[0]
+
+
+def counter_text(path):
+    """Finished runs from classify.js's counter file."""
+    with open(os.path.join(h.ROOT, path)) as file:
+        text = file.read().strip()
+    return int(text) if text else 0
+
+
+def threads_and_handles(pid):
+    """Of a Linux process: threads and open files, in Wine's eyes the kernel's own view."""
+    return (len(os.listdir("/proc/%d/task" % pid)), len(os.listdir("/proc/%d/fd" % pid)))
+
+
+def numbered_without_gaps(timeline):
+    runs = {}
+    for row in timeline.rows("run"):
+        runs.setdefault(row["session"], []).append(row["run"])
+    return {s: sorted(n) for s, n in runs.items()}
+
+
+class Looping:
+    """classify.js, running until told to stop."""
+
+    def __init__(self, checker, name="target", version=VERSION, *more):
+        base = "%s/%s" % (checker.folder, name)
+        self.stop_file, self.counter, self.pid_file = (base + e for e in (".stop", ".count", ".pid"))
+        self.program = h.Program(checker.folder, name, h.node_arguments(
+            version, "--stop-file", self.stop_file, "--seconds", 100, "--counter", self.counter,
+            "--pid-file", self.pid_file, "--exit-code", 5, *more))
+        self.pid = h.read_pid(self.pid_file, self.program)
+        h.wait_until(self.count, "first run of " + name, program=self.program)
+
+    def count(self):
+        return counter_text(self.counter) if os.path.exists(
+            os.path.join(h.ROOT, self.counter)) else 0
+
+    def more_runs(self, number):
+        goal = self.count() + number
+        h.wait_until(lambda: self.count() >= goal, "%d more runs" % number, program=self.program)
+
+    def finish(self, checker):
+        h.touch(self.stop_file)
+        checker.equal("the program ends with its own code", self.program.wait(), 5)
+        return h.report_of(self.program.out)[0]
+
+    def linux_pid(self):
+        return h.linux_pids("node.exe", self.stop_file)[0]
+
+
+# ------------------------------------------------------------------------------ attach and detach
+
+
+def attach_and_detach_twenty_times(checker):
+    """a running node never notices twenty attaches and detaches"""
+    target = Looping(checker)
+    linux_pid = target.linux_pid()
+    sizes, recorded, between = [], 0, 0
+    for i in range(20):
+        trace = "%s/%02d.ortl" % (checker.folder, i)
+        collector = h.attach(checker.folder, "attach-%02d" % i, target.pid, trace, "--quiet")
+        first = target.count()
+        target.more_runs(5)
+        between += target.count() - first
+        # Every other time the command that attached ends it, else another one.
+        if i % 2:
+            collector.interrupt()
+        else:
+            detach = h.ortscope(checker.folder, "detach-%02d" % i, "detach", target.pid)
+            if detach.code != 0:
+                checker.equal("detach %d" % i, (detach.code, detach.err[-300:]), (0, ""))
+        code = collector.wait()
+        if code != 0:
+            checker.equal("attach %d ends well" % i, (code, collector.err[-300:]), (0, ""))
+        timeline = h.load(trace)
+        if timeline.damage or h.lost(timeline):
+            checker.equal("file %d is whole" % i, (timeline.damage, h.lost(timeline)), (None, 0))
+        recorded += len(timeline.rows("run"))
+        for session, numbers in numbered_without_gaps(timeline).items():
+            if numbers != list(range(1, len(numbers) + 1)):
+                checker.equal("runs of file %d" % i, numbers, "no gaps")
+        target.more_runs(2)
+        sizes.append(threads_and_handles(linux_pid))
+    print("    threads and handles after each round:", sizes)
+    report = target.finish(checker)
+    checker.true("each time runs were recorded, never more than were made",
+                 between - 20 <= recorded <= report["runs"], (between, recorded, report["runs"]))
+    checker.true("threads do not grow", sizes[-1][0] <= sizes[1][0], sizes)
+    checker.true("handles do not grow", sizes[-1][1] <= sizes[1][1], sizes)
+    alone = h.run(checker.folder, "alone", h.node_arguments(VERSION, "--runs", report["runs"]))
+    checker.equal("outputs are bit-identical to those of a run alone",
+                  report["output_hash"], h.report_of(alone.out)[0]["output_hash"])
+
+
+def attach_and_detach_under_load(checker):
+    """eight threads in every call while ortscope comes and goes"""
+    stop, pid_file, counter = (checker.folder + "/driver" + e for e in (".stop", ".pid", ".count"))
+    driver = h.Program(checker.folder, "driver", h.driver_arguments(
+        VERSION, "--loop-seconds", 100, "--stop-file", stop, "--pid-file", pid_file,
+        "--counter", counter, "--exit-code", 6, "--iterations", 20))
+    pid = h.read_pid(pid_file, driver)
+    for i in range(6):
+        trace = "%s/%d.ortl" % (checker.folder, i)
+        before = counted(counter)
+        collector = h.attach(checker.folder, "attach-%d" % i, pid, trace, "--quiet")
+        armed = counted(counter)
+        h.wait_until(lambda: counted(counter) >= armed + 200, "200 more runs", program=driver)
+        seen_at_least = counted(counter) - armed - 64  # some began before, or end after
+        collector.interrupt()
+        checker.equal("attach %d ends well" % i, collector.wait(), 0)
+        after = counted(counter)
+        timeline = h.load(trace)
+        recorded = len(timeline.rows("run"))
+        checker.true("file %d: %d runs recorded, %d made meanwhile" % (i, recorded, after - before),
+                     timeline.damage is None and h.lost(timeline) == 0
+                     and seen_at_least <= recorded <= after - before + 64,
+                     (timeline.damage, h.lost(timeline), seen_at_least))
+    h.touch(stop)
+    checker.equal("the driver ends with its own code", driver.wait(), 6)
+    checker.equal("the driver had no trouble", "ort_driver:" in driver.err, False)
+
+
+def second_attach_is_refused(checker):
+    """a process that is attached already is refused, and the first goes on"""
+    target = Looping(checker)
+    trace = checker.folder + "/first.ortl"
+    first = h.attach(checker.folder, "first", target.pid, trace)
+    second = h.ortscope(checker.folder, "second", "attach", target.pid, "-o",
+                        checker.folder + "/second.ortl")
+    checker.true("the second is refused with a sentence", second.code not in (0, None)
+                 and "attached" in second.err, (second.code, second.err[-300:]))
+    armed = target.count()
+    target.more_runs(5)
+    report = target.finish(checker)
+    checker.equal("the first ends well", first.wait(), 0)
+    recorded = len(h.load(trace).rows("run"))
+    checker.true("and holds every run since", recorded >= report["runs"] - armed,
+                 (recorded, report["runs"], armed))
+
+
+# ---------------------------------------------------------------------------------- sudden death
+
+
+def kill_target_at_random(checker):
+    """the target is killed at random moments: the file holds what was published"""
+    chance = random.Random(20)
+    for i in range(8):
+        trace, counter, pid_file = ("%s/%d%s" % (checker.folder, i, e)
+                                    for e in (".ortl", ".count", ".pid"))
+        go_file = "%s/%d.go" % (checker.folder, i)
+        program = h.Program(checker.folder, "run-%d" % i, [
+            h.ORTSCOPE, "run", "-o", trace, "--quiet", "--"] + h.driver_arguments(
+                h.VERSIONS[i % len(h.VERSIONS)], "--loop-seconds", 100, "--counter", counter,
+                "--pid-file", pid_file, "--go-file", go_file, "--iterations", 50))
+        pid = h.read_pid(pid_file, program)
+        h.touch(go_file)
+        goal = chance.randrange(1, 1500)
+        h.wait_until(lambda: counted(counter) >= goal, "%d runs" % goal, program=program)
+        by_linux = i % 2 == 0
+        if by_linux:
+            os.kill(h.linux_pids("ort_driver.exe", counter)[0], signal.SIGKILL)
+        else:
+            h.run(checker.folder, "taskkill-%d" % i, ["taskkill", "/F", "/PID", str(pid)])
+        code = program.wait()
+        made = counted(counter)
+        timeline = h.load(trace)
+        recorded = len(timeline.rows("run"))
+        # A run is published before it is counted; each thread may have published one more (with
+        # up to four asynchronous ones behind it).
+        checker.true("killed by %s at %d runs: %d recorded" % (
+            "Linux" if by_linux else "TerminateProcess", made, recorded),
+            timeline.damage is None and made <= recorded <= made + 8 * 5 and h.lost(timeline) == 0,
+            (timeline.damage, h.lost(timeline), code))
+        if not by_linux:  # Wine tells 0 for a process that Linux killed
+            checker.equal("the exit code is TerminateProcess's", code, 1)
+
+
+def kill_ortscope(checker):
+    """ortscope is killed: the target finishes as if nothing had been"""
+    for i, how in enumerate(("attached", "launched")):
+        report_file, counter = ("%s/%s%s" % (checker.folder, how, e) for e in (".json", ".count"))
+        trace = "%s/%s.ortl" % (checker.folder, how)
+        more = ("--report", report_file, "--counter", counter, "--runs", 400, "--pause", 1,
+                "--exit-code", 5, "--pid-file", checker.folder + "/%s.pid" % how)
+        full = os.path.join(h.ROOT, report_file)
+        count_path = os.path.join(h.ROOT, counter)
+        if how == "attached":
+            target = h.Program(checker.folder, "target", h.node_arguments(VERSION, *more))
+            pid = h.read_pid(checker.folder + "/attached.pid", target)
+            victim = h.attach(checker.folder, "attach", pid, trace)
+        else:
+            victim = h.Program(checker.folder, "run", [h.ORTSCOPE, "run", "-o", trace, "--"]
+                               + h.node_arguments(VERSION, *more))
+        h.wait_until(lambda: os.path.exists(count_path) and counter_text(counter) >= 30,
+                     "30 runs", program=victim)
+        at_death = counter_text(counter)
+        os.kill(h.linux_pids("ortscope.exe", trace)[0], signal.SIGKILL)
+        if how == "attached":
+            checker.equal("attached: the target ends with its code", target.wait(), 5)
+        h.wait_until(lambda: os.path.exists(full), "%s: the target's report" % how)
+        victim.wait()
+        with open(full) as file:
+            report = h.report_of(file.read())[0]
+        checker.equal("%s: the target made all its runs" % how, report["runs"], 400)
+        alone = h.run(checker.folder, "alone-" + how, h.node_arguments(VERSION, "--runs", 400))
+        checker.equal("%s: outputs are as ever" % how, report["output_hash"],
+                      h.report_of(alone.out)[0]["output_hash"])
+        timeline = h.load(trace)
+        recorded = len(timeline.rows("run"))
+        # Flushed at least every 250 ms, so up to that much is missing; whole blocks only.
+        checker.true("%s: the file is readable: %d runs of %d at the kill" % (
+            how, recorded, at_death), timeline.header.get("magic") == "ortl"
+            and timeline.damage == "the file has no end mark"
+            and recorded <= report["runs"], timeline.damage)
+
+
+def attach_again_after_a_kill(checker):
+    """after ortscope was killed the same target can be attached again"""
+    target = Looping(checker)
+    victim = h.attach(checker.folder, "victim", target.pid, checker.folder + "/victim.ortl")
+    target.more_runs(3)
+    os.kill(h.linux_pids("ortscope.exe", "victim.ortl")[0], signal.SIGKILL)
+    victim.wait()
+    target.more_runs(3)
+    trace = checker.folder + "/again.ortl"
+    again = h.attach(checker.folder, "again", target.pid, trace)
+    armed = target.count()
+    target.more_runs(10)
+    report = target.finish(checker)
+    checker.equal("the second attach ends well", again.wait(), 0)
+    recorded = len(h.load(trace).rows("run"))
+    checker.true("and holds every run since", report["runs"] - armed <= recorded,
+                 (recorded, report["runs"], armed))
+
+
+CRASHES = {"av": 0xC0000005, "abort": 3, "fastfail": 0xC0000409, "raise": 0xE0001234,
+           "terminate": 77, "exit-thread": 77}
+
+
+def crashes(checker):
+    """a crash of each kind after half the work: the file holds exactly what was done"""
+    for i, (kind, code) in enumerate(CRASHES.items()):
+        version = h.VERSIONS[i % len(h.VERSIONS)]
+        folder = "%s/%s" % (checker.folder, kind)
+        os.makedirs(os.path.join(h.ROOT, folder))
+        inner = h.Checker(checker.name, folder)
+        trace = folder + "/run.ortl"
+        program = h.ortscope(folder, "run", "run", "-o", trace, "--", *h.driver_arguments(
+            version, "--crash", kind, "--exit-code", 77))
+        inner.equal("%s: the exit code passes through" % kind, program.code, code & 255)
+        test_driver.check_all(inner, trace, h.report_of(program.out)[0], code=code)
+        checker.checks += inner.checks
+        checker.failures += inner.failures
+
+
+def crashes_in_the_middle(checker):
+    """a crash while seven other threads are inside ONNX Runtime"""
+    for i, (kind, code) in enumerate(CRASHES.items()):
+        trace, counter = ("%s/%s%s" % (checker.folder, kind, e) for e in (".ortl", ".count"))
+        program = h.ortscope(checker.folder, kind, "run", "-o", trace, "--", *h.driver_arguments(
+            h.VERSIONS[-1 - i % len(h.VERSIONS)], "--crash", kind, "--crash-busy", "--counter",
+            counter, "--exit-code", 77))
+        made, timeline = counted(counter), h.load(trace)
+        recorded = len(timeline.rows("run"))
+        checker.true("%s: %d runs made, %d recorded, exit code %#x" % (kind, made, recorded, code),
+                     program.code == code & 255 and timeline.damage is None
+                     and h.lost(timeline) == 0 and made <= recorded <= made + 8 * 5
+                     and [p["exit_code"] & 0xffffffff for p in timeline.rows("process_end")]
+                     == [code],
+                     (program.code, timeline.damage, timeline.rows("process_end")))
+
+
+# ------------------------------------------------------------------------------ ways of stopping
+
+
+def ctrl_c(checker):
+    """Ctrl+C on attach leaves a whole file and a summary; the target goes on"""
+    target = Looping(checker)
+    trace = checker.folder + "/attach.ortl"
+    collector = h.attach(checker.folder, "attach", target.pid, trace)
+    target.more_runs(10)
+    collector.interrupt()
+    checker.equal("attach ends with 0", collector.wait(), 0)
+    timeline = h.load(trace)
+    checker.equal("the file is whole", timeline.damage, None)
+    checker.true("and holds the runs", len(timeline.rows("run")) >= 10)
+    checker.true("the summary is on standard error", "p99" in collector.err, collector.err[-400:])
+    checker.equal("nothing on standard output", collector.out, "")
+    checker.equal("the process is told as detached",
+                  [p["reason"] for p in timeline.rows("process_end")], [1])
+    target.more_runs(3)
+    target.finish(checker)
+
+
+def duration(checker):
+    """--duration ends the capture by itself"""
+    target = Looping(checker)
+    trace = checker.folder + "/attach.ortl"
+    collector = h.attach(checker.folder, "attach", target.pid, trace, "--duration", "2s", "--quiet")
+    checker.equal("attach ends with 0", collector.wait(), 0)
+    checker.equal("no summary with --quiet", "p99" in collector.err, False)
+    timeline = h.load(trace)
+    checker.equal("the file is whole", timeline.damage, None)
+    span = max(r["begin"] for r in timeline.rows("run")) / 1e9
+    checker.true("runs over about two seconds", 0.5 < span < 30, span)
+    target.more_runs(3)
+    target.finish(checker)
+
+
+def target_exits_at_once(checker):
+    """a target that ends at once, without and with ONNX Runtime"""
+    trace = checker.folder + "/never.ortl"
+    program = h.ortscope(checker.folder, "never", "run", "-o", trace, "--",
+                         *h.driver_arguments(None, "--never", "--exit-code", 9))
+    checker.equal("its exit code passes through", program.code, 9)
+    timeline = h.load(trace)
+    checker.equal("the file is whole", timeline.damage, None)
+    checker.equal("it has the process and no runtime",
+                  (len(timeline.rows("process")), timeline.rows("module")), (1, []))
+    summary = h.summary(trace)
+    checker.equal("the summary has no session", (summary["sessions"], summary["runtime"]), ([], []))
+    checker.equal("and the exit code", summary["target"]["exit_code"], 9)
+    trace = checker.folder + "/cmd.ortl"
+    program = h.ortscope(checker.folder, "cmd", "run", "-o", trace, "--", "cmd", "/c", "exit", "3")
+    checker.equal("cmd /c exit 3", program.code, 3)
+
+
+def default_file_name(checker):
+    """without -o the file is ortscope-<program>-<pid>.ortl in the current folder"""
+    before = set(os.listdir(h.ROOT))
+    program = h.ortscope(checker.folder, "run", "run", "--",
+                         *h.driver_arguments(None, "--never", "--exit-code", 9))
+    report = h.report_of(program.out)[0]
+    made = [name for name in set(os.listdir(h.ROOT)) - before if name.endswith(".ortl")]
+    for name in made:
+        os.remove(os.path.join(h.ROOT, name))
+    checker.equal("the file", made, ["ortscope-ort_driver-%d.ortl" % report["pid"]])
+    checker.equal("standard output is the program's alone", len(h.report_of(program.out)), 1)
+
+
+def standard_handles(checker):
+    """standard input and output are the target's, and ortscope adds nothing to them"""
+    text = "first line\nsecond \u00e4\u00f6\u00fc line\n"
+    path = os.path.join(h.ROOT, checker.folder, "input")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    code = "process.stdin.on('data',d=>require('fs').writeSync(1,d));" \
+           "process.stdin.on('end',()=>process.exitCode=11)"
+    with open(path, "rb") as file:
+        program = h.Program(checker.folder, "run", [h.ORTSCOPE, "run", "-o", checker.folder
+                                                    + "/run.ortl", "--", h.NODE, "-e", code],
+                            stdin=file)
+        checker.equal("exit code", program.wait(), 11)
+    checker.equal("what went in came out", program.out, text)
+
+
+# --------------------------------------------------------------------------------------- children
+
+
+def children(checker):
+    """a child is followed, also one that its parent starts suspended; not with --no-children"""
+    for switch in ("--spawn", "--spawn-suspended"):
+        trace = "%s/%s.ortl" % (checker.folder, switch.strip("-"))
+        program = h.ortscope(checker.folder, switch, "run", "-o", trace, "--",
+                             *h.driver_arguments("1.20.1", switch, "--exit-code", 12))
+        checker.equal("%s: exit code" % switch, program.code, 12)
+        documents = {d["role"]: d for d in h.report_of(program.out)}
+        timeline = h.load(trace)
+        checker.equal("%s: the file is whole, nothing lost" % switch,
+                      (timeline.damage, h.lost(timeline)), (None, 0))
+        rows = {p["pid"]: p for p in timeline.rows("process")}
+        parent, child = documents["parent"]["pid"], documents["driver"]["pid"]
+        if not checker.equal("%s: parent and child" % switch, set(rows), {parent, child}):
+            continue
+        checker.equal("%s: how they came" % switch, (rows[parent]["how"], rows[child]["how"]),
+                      (0, 2))
+        checker.equal("%s: whose child it is" % switch, rows[child]["parent"],
+                      rows[parent]["process"])
+        checker.equal("%s: both exit codes" % switch,
+                      sorted(p["exit_code"] for p in timeline.rows("process_end")), [12, 12])
+        test_driver.compare_sessions(checker, test_driver.Seen(timeline).sessions(),
+                                     test_driver.expected_sessions(documents["driver"]))
+    trace = checker.folder + "/none.ortl"
+    program = h.ortscope(checker.folder, "none", "run", "--no-children", "-o", trace, "--",
+                         *h.driver_arguments("1.20.1", "--spawn", "--exit-code", 12))
+    timeline = h.load(trace)
+    checker.equal("--no-children: only the parent, no runs",
+                  (program.code, len(timeline.rows("process")), len(timeline.rows("run"))),
+                  (12, 1, 0))
+
+
+# --------------------------------------------------------------------------------------- refusals
+
+
+def refusals(checker):
+    """each refusal has a sentence and its exit code, and leaves no file"""
+    text_file = checker.folder + "/text.exe"
+    with open(os.path.join(h.ROOT, text_file), "w") as file:
+        file.write("this is no program\n" * 50)
+    short_pe = checker.folder + "/pe32.exe"
+    with open(os.path.join(h.ROOT, short_pe), "wb") as file:
+        file.write(pe_header(0x14C))
+    arm_pe = checker.folder + "/arm64.exe"
+    with open(os.path.join(h.ROOT, arm_pe), "wb") as file:
+        file.write(pe_header(0xAA64))
+    trace = checker.folder + "/refused.ortl"
+    cases = [
+        ("no such process", ["attach", "999996", "-o", trace], (3,)),
+        ("no process of that name", ["attach", "no-such-program.exe", "-o", trace], (3,)),
+        ("no such program", ["run", "-o", trace, "--", "no-such-program.exe"], (3,)),
+        ("a text file", ["run", "-o", trace, "--", text_file], (5,)),
+        ("a 32-bit program", ["run", "-o", trace, "--", short_pe], (5,)),
+        ("an ARM64 program", ["run", "-o", trace, "--", arm_pe], (5,)),
+        ("run without a program", ["run"], (2,)),
+        ("attach without a target", ["attach"], (2,)),
+        ("an unknown option", ["run", "--no-such-option", "--", "cmd"], (2,)),
+        ("an unknown command", ["frobnicate"], (2,)),
+        ("a bad duration", ["attach", "999996", "--duration", "soon"], (2,)),
+        ("detach from nobody", ["detach", "999996"], (3,)),
+        ("a file that cannot be written",
+         ["run", "-o", checker.folder + "/no-such-folder/x.ortl", "--", "cmd", "/c", "exit", "0"],
+         (1,)),
+    ]
+    for i, (what, arguments, codes) in enumerate(cases):
+        program = h.ortscope(checker.folder, "case-%02d" % i, *arguments)
+        sentence = program.err.strip()
+        checker.true("%s: exit code %s and a sentence" % (what, codes[0]),
+                     program.code in codes and len(sentence) > 20 and "\0" not in sentence,
+                     (program.code, sentence[-300:]))
+        checker.true("%s: no file" % what, not os.path.exists(os.path.join(h.ROOT, trace)))
+        if os.path.exists(os.path.join(h.ROOT, trace)):
+            os.remove(os.path.join(h.ROOT, trace))
+
+
+def pe_header(machine):
+    """The least that says: a program for this machine."""
+    dos = b"MZ" + bytes(58) + struct.pack("<I", 64)
+    optional = struct.pack("<H", 0x10B if machine == 0x14C else 0x20B) + bytes(238)
+    coff = struct.pack("<4sHHIIIHH", b"PE\0\0", machine, 1, 0, 0, 0, len(optional), 0x0102)
+    return dos + coff + optional + bytes(1024)
+
+
+def several_of_that_name(checker):
+    """a name that fits two processes is refused with their PIDs"""
+    first, second = Looping(checker, "first"), Looping(checker, "second")
+    program = h.ortscope(checker.folder, "attach", "attach", "node", "-o",
+                         checker.folder + "/attach.ortl")
+    checker.true("exit code 2 and both PIDs", program.code == 2
+                 and str(first.pid) in program.err and str(second.pid) in program.err,
+                 (program.code, program.err[-300:]))
+    first.finish(checker)
+    trace = checker.folder + "/one.ortl"
+    one = h.Program(checker.folder, "one", [h.ORTSCOPE, "attach", "node", "-o", trace])
+    h.wait_until(lambda: "armed process %d" % second.pid in one.err, "attach by name", program=one)
+    second.more_runs(3)
+    second.finish(checker)
+    checker.equal("one of that name is attached", one.wait(), 0)
+    checker.true("and its runs are there", len(h.load(trace).rows("run")) >= 3)
+
+
+TESTS = [attach_and_detach_twenty_times, attach_and_detach_under_load, second_attach_is_refused,
+         kill_target_at_random, kill_ortscope, attach_again_after_a_kill, crashes,
+         crashes_in_the_middle, ctrl_c, duration, target_exits_at_once, default_file_name,
+         standard_handles, children, refusals, several_of_that_name]
+
+if __name__ == "__main__":
+    h.run_tests("test_lifecycle", TESTS)
