@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "capture_loop.h"
+
+#include "capture_stop.h"
+#include "common/os.h"
+#include "output.h"
+#include "tracelogging/channel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <windows.h>
+
+#define FOLLOWED_MAX 256u
+#define FLUSH_MS     200u // the file promises 250
+#define POLL_MIN_MS  1u
+#define POLL_MAX_MS  16u
+
+// timeline/kinds.h
+enum { HOW_LAUNCHED = 0, HOW_ATTACHED = 1, HOW_CHILD = 2 };
+enum { END_EXITED = 0, END_DETACHED = 1 };
+
+typedef struct followed {
+    inj_target *target;
+    uint32_t id;
+    uint32_t child_requests_seen;
+} followed;
+
+typedef struct loop {
+    co_capture *capture;
+    const vw_capture_options *options;
+    vw_capture_result *result;
+    bool launched;
+    uint32_t root_pid;
+    uint64_t begin_ns, last_flush_ns;
+    uint64_t shown_runs, shown_ns; // at the last progress line
+    unsigned poll_ms;
+    size_t count;
+    followed followed[FOLLOWED_MAX];
+} loop;
+
+static tl_section_header *header_of(const followed *f)
+{
+    return f->target->section_view;
+}
+
+// ----------------------------------------------------------------------------------- following one
+
+static cm_status follow(loop *l, inj_target *target, int how, uint32_t parent_id)
+{
+    if (l->count == FOLLOWED_MAX)
+        return cm_fail(CM_UNSUPPORTED, "More than %u processes at once can't be followed.",
+                       FOLLOWED_MAX);
+    CM_TRY(inj_attach(target, l->options->channel, l->options->follow_children));
+    co_target facts = {.section = target->section_view,
+                       .ring_count = target->channel.ring_count,
+                       .ring_bytes = target->channel.ring_bytes,
+                       .pid = target->pid,
+                       .parent_id = parent_id,
+                       .how = how,
+                       .program = target->program};
+    followed f = {.target = target};
+    cm_status status = co_target_add(l->capture, &facts, &f.id);
+    if (status != CM_OK) {
+        inj_disarm(target);
+        return status;
+    }
+    l->followed[l->count++] = f;
+    return CM_OK;
+}
+
+static void unfollow(loop *l, size_t i, int reason, int64_t exit_code)
+{
+    co_target_end(l->capture, l->followed[i].id, reason, exit_code);
+    inj_target_close(l->followed[i].target);
+    l->followed[i] = l->followed[--l->count];
+}
+
+static void follow_child(loop *l, const followed *parent, uint32_t pid)
+{
+    inj_target *child = NULL;
+    cm_status status = inj_open_child(parent->target, pid, &child);
+    if (status == CM_OK)
+        status = follow(l, child, HOW_CHILD, parent->id);
+    if (status == CM_OK)
+        return;
+    char text[1200];
+    snprintf(text, sizeof text, "Child process %u is not followed: %s", pid, cm_error_text(status));
+    co_capture_log(l->capture, parent->id, 3, text);
+    if (child)
+        inj_target_close(child);
+}
+
+// A target waits with a suspended child until it has our answer.
+static void serve_children(loop *l, size_t i)
+{
+    tl_child_mailbox *mailbox = &header_of(&l->followed[i])->child;
+    uint32_t request = atomic_load(&mailbox->request);
+    if (request == l->followed[i].child_requests_seen)
+        return;
+    l->followed[i].child_requests_seen = request;
+    if (l->options->follow_children) {
+        followed parent = l->followed[i];
+        follow_child(l, &parent, atomic_load(&mailbox->pid));
+    }
+    atomic_store(&mailbox->reply, request);
+    SetEvent(l->followed[i].target->wake_hook);
+}
+
+// True if the target is no longer with us.
+static bool check_end(loop *l, size_t i)
+{
+    inj_target *target = l->followed[i].target;
+    uint32_t exit_code;
+    if (inj_target_exit_code(target, &exit_code)) {
+        if (target->pid == l->root_pid) {
+            l->result->target_exited = true;
+            l->result->exit_code = exit_code;
+        }
+        unfollow(l, i, END_EXITED, exit_code);
+        return true;
+    }
+    if (atomic_load(&header_of(&l->followed[i])->phase) == TL_HOOK_DETACHED) {
+        unfollow(l, i, END_DETACHED, -1);
+        return true;
+    }
+    return false;
+}
+
+// ----------------------------------------------------------------------------------------- the
+// loop
+
+static void show_progress(loop *l, uint64_t now)
+{
+    if (!l->options->progress)
+        return;
+    co_stats stats = co_capture_stats(l->capture);
+    double seconds = (double)(now - l->begin_ns) / 1e9;
+    double since = (double)(now - l->shown_ns) / 1e9;
+    double rate = since > 0 ? (double)(stats.runs - l->shown_runs) / since : 0;
+    fprintf(stderr, "\r%.1f s  %llu runs  %.0f/s  %llu lost  %.1f MB\x1b[K", seconds,
+            (unsigned long long)stats.runs, rate, (unsigned long long)stats.lost_events,
+            (double)stats.file_bytes / 1e6);
+    fflush(stderr);
+    l->shown_runs = stats.runs;
+    l->shown_ns = now;
+}
+
+static cm_status flush_when_due(loop *l)
+{
+    uint64_t now = cm_monotonic_ns();
+    if (now - l->last_flush_ns < FLUSH_MS * 1000000ull)
+        return CM_OK;
+    l->last_flush_ns = now;
+    cm_status status = co_capture_flush(l->capture);
+    show_progress(l, now);
+    return status;
+}
+
+static bool time_is_over(const loop *l)
+{
+    double seconds = (double)(cm_monotonic_ns() - l->begin_ns) / 1e9;
+    return l->options->duration_s > 0 && seconds >= l->options->duration_s;
+}
+
+static cm_status capture_until_end(loop *l)
+{
+    size_t turn = 0;
+    while (l->count && !vw_stop_requested(l->launched) && !time_is_over(l)) {
+        // Idle targets are asked less and less often; a wake-up or an event brings us back.
+        l->poll_ms = co_capture_drain(l->capture) ? POLL_MIN_MS : l->poll_ms * 2;
+        if (l->poll_ms > POLL_MAX_MS)
+            l->poll_ms = POLL_MAX_MS;
+        for (size_t i = l->count; i-- > 0;) {
+            serve_children(l, i);
+            check_end(l, i);
+        }
+        CM_TRY(flush_when_due(l));
+        if (l->count)
+            inj_target_wait(l->followed[turn++ % l->count].target, l->poll_ms);
+    }
+    return CM_OK;
+}
+
+static void disarm_all(loop *l)
+{
+    while (l->count) {
+        inj_target *target = l->followed[0].target;
+        if (check_end(l, 0))
+            continue;
+        if (inj_disarm(target) != CM_OK)
+            vw_message("%s", cm_error_text(CM_FAILED));
+        if (!check_end(l, 0))
+            unfollow(l, 0, END_DETACHED, -1);
+    }
+}
+
+// ---------------------------------------------------------------------------------- begin and end
+
+static void default_path(const inj_target *target, char *out, size_t capacity)
+{
+    const char *name = target->program;
+    for (const char *p = name; *p; p++)
+        if (*p == '\\' || *p == '/')
+            name = p + 1;
+    size_t len = strlen(name);
+    if (len > 4 && _stricmp(name + len - 4, ".exe") == 0)
+        len -= 4;
+    snprintf(out, capacity, "ortscope-%.*s-%u.ortl", (int)len, name, target->pid);
+}
+
+static cm_status begin(loop *l, inj_target *target)
+{
+    vw_capture_result *result = l->result;
+    if (l->options->output)
+        snprintf(result->path, sizeof result->path, "%s", l->options->output);
+    else
+        default_path(target, result->path, sizeof result->path);
+    CM_TRY(co_capture_create(result->path, &l->capture));
+    cm_status status = follow(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
+    if (status != CM_OK) {
+        co_capture_close(l->capture);
+        cm_file_remove(result->path);
+    }
+    return status;
+}
+
+cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
+                     vw_capture_result *out)
+{
+    static loop l; // too large for the stack, and there is one capture per ortscope
+    l = (loop){.options = options, .result = out, .launched = launched, .poll_ms = POLL_MIN_MS};
+    *out = (vw_capture_result){0};
+    l.root_pid = target->pid;
+    l.begin_ns = l.last_flush_ns = l.shown_ns = cm_monotonic_ns();
+    vw_stop_install();
+    cm_status status = begin(&l, target);
+    if (status != CM_OK) {
+        if (launched)
+            TerminateProcess(target->process, 1);
+        inj_target_close(target);
+        return status;
+    }
+    vw_message("armed process %u (%s), writing %s", target->pid, target->program, out->path);
+    if (launched)
+        status = inj_resume(target);
+    if (status == CM_OK)
+        status = capture_until_end(&l);
+    disarm_all(&l);
+    if (options->progress)
+        fprintf(stderr, "\r\x1b[K");
+    cm_status closed = co_capture_flush(l.capture);
+    out->stats = co_capture_stats(l.capture);
+    cm_status end = co_capture_close(l.capture);
+    if (status != CM_OK)
+        return status;
+    return closed != CM_OK ? closed : end;
+}

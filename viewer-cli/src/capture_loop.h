@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A capture from the first attached process to the last one's end. Windows only: this is where
+// injector and collector meet.
+#pragma once
+
+#include "collector/capture.h"
+#include "injector/injector.h"
+
+#include <stdbool.h>
+
+typedef struct vw_capture_options {
+    const char *output; // NULL: ortscope-PROGRAM-PID.ortl in the current directory
+    bool follow_children;
+    bool progress;     // a moving line on standard error
+    double duration_s; // 0: until the end
+    inj_channel_size channel;
+} vw_capture_options;
+
+typedef struct vw_capture_result {
+    char path[1100];
+    co_stats stats;
+    bool target_exited;
+    uint32_t exit_code;
+} vw_capture_result;
+
+// Takes a target that was launched (suspended) or opened, attaches, captures until it and its
+// followed children have ended, the time is over, it was detached, or the user stops us. Owns
+// `target` from the call on. A launched target that can't be attached is ended before it has run a
+// single instruction; one that was running goes on.
+cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
+                     vw_capture_result *out);

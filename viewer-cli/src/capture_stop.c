@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "capture_stop.h"
+
+#include "output.h"
+
+#include <windows.h>
+
+#define CLOSING_MS 4500u // Windows ends us five seconds after a console was closed
+
+static volatile LONG g_presses;
+static volatile LONG g_closing;
+static HANDLE g_done;
+
+static BOOL WINAPI on_control(DWORD event)
+{
+    if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT) {
+        InterlockedIncrement(&g_presses);
+        return TRUE;
+    }
+    InterlockedExchange(&g_closing, 1);
+    WaitForSingleObject(g_done, CLOSING_MS);
+    return FALSE;
+}
+
+void vw_stop_install(void)
+{
+    g_done = CreateEventW(NULL, TRUE, FALSE, NULL);
+    SetConsoleCtrlHandler(on_control, TRUE);
+}
+
+bool vw_stop_requested(bool launched)
+{
+    static bool told;
+    LONG presses = g_presses;
+    if (g_closing)
+        return true;
+    if (launched && presses == 1 && !told) {
+        told = true;
+        vw_message("waiting for the program to end; press Ctrl+C again to stop profiling and "
+                   "leave it running");
+    }
+    return presses >= (launched ? 2 : 1);
+}
+
+void vw_stop_done(void)
+{
+    SetEvent(g_done);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// `ortscope run`, `ortscope attach`, `ortscope detach` (Windows).
+#include "capture_loop.h"
+#include "capture_stop.h"
+#include "commands.h"
+#include "summary_view.h"
+#include "timeline_input.h"
+
+#include "tracelogging/channel.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+typedef struct capture_args {
+    const char *output;
+    bool quiet, strict, no_children;
+    vw_number duration, rings, ring_kib;
+} capture_args;
+
+static cm_status read_options(const capture_args *a, vw_capture_options *out)
+{
+    *out = (vw_capture_options){.output = a->output,
+                                .follow_children = !a->no_children,
+                                .duration_s = a->duration.seconds,
+                                .channel = {TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT}};
+    if (a->rings.given)
+        out->channel.ring_count = (uint32_t)(a->rings.count < 65536 ? a->rings.count : 65536);
+    if (a->ring_kib.given)
+        out->channel.ring_bytes =
+            (uint32_t)(a->ring_kib.count < 1048576 ? a->ring_kib.count : 1048576) * 1024u;
+    if (tl_section_bytes(out->channel.ring_count, out->channel.ring_bytes) == 0)
+        return cm_fail(CM_USAGE,
+                       "--rings takes 1 to %u and --ring-size a power of two from %u to %u (KiB).",
+                       TL_RINGS_MAX, TL_RING_BYTES_MIN / 1024, TL_RING_BYTES_MAX / 1024);
+    return CM_OK;
+}
+
+static void print_summary(const char *path)
+{
+    vw_io io;
+    tm_reader *reader = NULL;
+    an_summary *summary = NULL;
+    vw_summary_choice choice = {0};
+    cm_status status = vw_open_timeline(path, &reader);
+    if (status == CM_OK)
+        status = an_summarize(reader, &summary);
+    if (status == CM_OK) {
+        vw_io_init_for(&io, CM_STDERR);
+        vw_summary_text(&io, summary, tm_reader_header(reader), &choice);
+        vw_io_end(&io, 0);
+    } else {
+        vw_failure(status);
+    }
+    an_summary_destroy(summary);
+    tm_reader_close(reader);
+}
+
+// The exit code of a capture that took place; `own` if nothing is wrong.
+static int finish(const capture_args *a, const vw_capture_result *result, int own)
+{
+    if (!a->quiet)
+        print_summary(result->path);
+    vw_stop_done();
+    if (a->strict && result->stats.lost_events)
+        return vw_failure(cm_fail(CM_DATA_LOST, "%llu events were lost; try a larger --ring-size.",
+                                  (unsigned long long)result->stats.lost_events));
+    return own;
+}
+
+static int run_run(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)io;
+    const capture_args *a = args;
+    vw_capture_options options;
+    vw_capture_result result;
+    inj_target *target = NULL;
+    cm_status status = read_options(a, &options);
+    if (status == CM_OK)
+        status = inj_launch(operand_count, operands, &target);
+    // The program writes to our terminal: a moving line would get in its way.
+    options.progress = !a->quiet && cm_is_terminal(CM_STDERR) && !cm_is_terminal(CM_STDOUT);
+    if (status == CM_OK)
+        status = vw_capture(target, true, &options, &result);
+    if (status != CM_OK)
+        return vw_failure(status);
+    return finish(a, &result, result.target_exited ? (int)result.exit_code : 0);
+}
+
+static int run_attach(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)io;
+    (void)operand_count;
+    const capture_args *a = args;
+    vw_capture_options options;
+    vw_capture_result result;
+    inj_target *target = NULL;
+    uint32_t pid = 0;
+    cm_status status = read_options(a, &options);
+    if (status == CM_OK)
+        status = inj_resolve(operands[0], &pid);
+    if (status == CM_OK)
+        status = inj_open(pid, &target);
+    options.progress = !a->quiet && cm_is_terminal(CM_STDERR);
+    if (status == CM_OK)
+        status = vw_capture(target, false, &options, &result);
+    return status == CM_OK ? finish(a, &result, 0) : vw_failure(status);
+}
+
+static int run_detach(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)io;
+    (void)args;
+    (void)operand_count;
+    uint32_t pid = 0;
+    cm_status status = inj_resolve(operands[0], &pid);
+    if (status == CM_OK)
+        status = inj_detach_pid(pid);
+    if (status != CM_OK)
+        return vw_failure(status);
+    vw_message("detached from process %u", pid);
+    return 0;
+}
+
+static const vw_option capture_options[] = {
+    {"output", 'o', VW_TEXT, offsetof(capture_args, output), "FILE",
+     "where the recording goes (default: ortscope-PROGRAM-PID.ortl)"},
+    {"duration", 0, VW_DURATION, offsetof(capture_args, duration), "TIME",
+     "stop recording after this time: 10s, 250ms, 5m"},
+    {"no-children", 0, VW_FLAG, offsetof(capture_args, no_children), NULL,
+     "do not follow the processes that it starts"},
+    {"quiet", 'q', VW_FLAG, offsetof(capture_args, quiet), NULL,
+     "no progress, no summary at the end"},
+    {"strict", 0, VW_FLAG, offsetof(capture_args, strict), NULL,
+     "exit with 12 if an event was lost"},
+    {"rings", 0, VW_COUNT, offsetof(capture_args, rings), "N",
+     "threads that can be recorded at the same time (default 64)"},
+    {"ring-size", 0, VW_COUNT, offsetof(capture_args, ring_kib), "KIB",
+     "memory per thread in KiB, a power of two (default 256)"},
+};
+#define CAPTURE_OPTIONS                                                                            \
+    .options = capture_options, .option_count = sizeof capture_options / sizeof *capture_options,  \
+    .args_size = sizeof(capture_args)
+
+const vw_command vw_command_run = {
+    .name = "run",
+    .one_line = "Launches a program and records it.",
+    .usage = "[options] -- PROGRAM [ARGS...]",
+    .details =
+        "The program keeps its own input, output, working directory and environment; ortscope\n"
+        "exits with its exit code. Processes that it starts are recorded too. Messages and the\n"
+        "summary go to standard error. Ctrl+C reaches the program; a second one stops the\n"
+        "recording and leaves the program running.",
+    CAPTURE_OPTIONS,
+    .min_operands = 1,
+    .max_operands = 1 << 20,
+    .operands_end_options = true,
+    .run = run_run,
+};
+
+const vw_command vw_command_attach = {
+    .name = "attach",
+    .one_line = "Records a running process.",
+    .usage = "[options] PID|NAME",
+    .details = "Records until Ctrl+C, --duration, `ortscope detach`, or the end of the process, "
+               "and leaves\n"
+               "the process as it was. `ortscope list` shows which processes use ONNX Runtime.",
+    CAPTURE_OPTIONS,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_attach,
+};
+
+const vw_command vw_command_detach = {
+    .name = "detach",
+    .one_line = "Ends the recording of a process.",
+    .usage = "PID|NAME",
+    .details = "Takes ortscope out of the process, also if the ortscope that recorded it has died.",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_detach,
+};
