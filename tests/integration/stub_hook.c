@@ -5,6 +5,7 @@
 #include "tracelogging/channel.h"
 #include "tracelogging/hook_contract.h"
 
+#include <stdlib.h>
 #include <windows.h>
 
 #ifndef STUB_VERSION
@@ -84,6 +85,9 @@ DWORD WINAPI ortscope_hook_attach(ort_hook_params *params)
     }
     if (GetEnvironmentVariableW(L"STUB_DIE_IN_ATTACH", NULL, 0) > 0)
         TerminateProcess(GetCurrentProcess(), 77);
+    wchar_t slow_ms[16];
+    if (GetEnvironmentVariableW(L"STUB_SLOW_ATTACH", slow_ms, 16) > 0)
+        Sleep((DWORD)wcstoul(slow_ms, NULL, 10));
     ortscope_hook_state.collector_pid = params->collector_pid;
     g_detach_asked = 0;
     write_records();

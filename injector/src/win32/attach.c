@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SETTLE_STEPS   50
+#define SETTLE_STEP_MS 20u
+
 typedef struct attachment {
     inj_hook_image image;
     inj_hook_found found;
@@ -39,6 +42,17 @@ static cm_status fail_already_attached(const inj_target *target, uint32_t collec
         (unsigned)target->pid, (unsigned)collector_pid, (unsigned)target->pid);
 }
 
+// While a hook attaches or lets go its state says attached, but not by whom.
+static void find_settled_hook(inj_target *target, inj_hook_found *found)
+{
+    inj_find_hook(target->process, found);
+    for (int i = 0; i < SETTLE_STEPS && found->attached && found->collector_pid == 0; i++) {
+        if (WaitForSingleObject(target->process, SETTLE_STEP_MS) == WAIT_OBJECT_0)
+            break;
+        inj_find_hook(target->process, found);
+    }
+}
+
 // An earlier capture leaves the DLL in the process, dormant.
 static cm_status check_hook_in_target(inj_target *target, attachment *a)
 {
@@ -57,7 +71,7 @@ static cm_status check_hook_in_target(inj_target *target, attachment *a)
     }
     if (!found->attached)
         return CM_OK;
-    if (is_running(found->collector_pid))
+    if (found->collector_pid == 0 || is_running(found->collector_pid))
         return fail_already_attached(target, found->collector_pid);
     // Its collector died a moment ago; the hook will notice itself, but not necessarily first.
     if (found->detach == 0)
@@ -206,7 +220,7 @@ static cm_status result_of_attach(inj_target *target, DWORD code)
     case ORT_HOOK_OK:
         return CM_OK;
     case ORT_HOOK_ALREADY_ATTACHED: // somebody was quicker
-        inj_find_hook(target->process, &now);
+        find_settled_hook(target, &now);
         return fail_already_attached(target, now.collector_pid);
     case ORT_HOOK_NO_MEMORY:
         return cm_fail(CM_NO_MEMORY, "process %u has no memory left for the hook",
@@ -248,7 +262,7 @@ cm_status inj_attach(inj_target *target, inj_channel_size size, bool follow_chil
     uint64_t base = 0;
     cm_status status = inj_hook_image_open(&a->image);
     if (status == CM_OK) {
-        inj_find_hook(target->process, &a->found);
+        find_settled_hook(target, &a->found);
         status = check_hook_in_target(target, a);
     }
     if (status == CM_OK)

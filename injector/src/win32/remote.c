@@ -5,13 +5,18 @@
 
 #define GONE_WAIT_MS 500u // between the first failing call and the process handle's signal
 
+uint32_t inj_remote_timeout_ms = 20000;
+
 cm_status inj_gone(inj_target *target)
 {
     DWORD code = 0;
     GetExitCodeProcess(target->process, &code);
+    // Codes of crashes are known by their hexadecimal form.
     return cm_fail(CM_NOT_FOUND,
-                   "the target exited before ortscope was attached to it (process %u, exit code "
-                   "%lu); see what it printed itself",
+                   code < 0x80000000u ? "the target exited meanwhile (process %u, exit code %lu); "
+                                        "see what it printed itself"
+                                      : "the target exited meanwhile (process %u, exit code "
+                                        "0x%lx); see what it printed itself",
                    (unsigned)target->pid, code);
 }
 
@@ -34,7 +39,7 @@ static cm_status run_thread(inj_target *target, uint64_t address, void *argument
     out->started = true;
     cm_status status = CM_OK;
     HANDLE handles[2] = {target->process, thread};
-    switch (WaitForMultipleObjects(2, handles, FALSE, INJ_REMOTE_TIMEOUT_MS)) {
+    switch (WaitForMultipleObjects(2, handles, FALSE, inj_remote_timeout_ms)) {
     case WAIT_OBJECT_0:
         status = inj_gone(target);
         break;
@@ -47,7 +52,7 @@ static cm_status run_thread(inj_target *target, uint64_t address, void *argument
         status = cm_fail(CM_FAILED,
                          "process %u did not %s within %u s: it is frozen, or one of its threads "
                          "holds the loader's lock; try again when it is less busy",
-                         (unsigned)target->pid, what, INJ_REMOTE_TIMEOUT_MS / 1000u);
+                         (unsigned)target->pid, what, inj_remote_timeout_ms / 1000u);
         break;
     default:
         status = inj_remote_failed(target, what, GetLastError());

@@ -112,7 +112,8 @@ cm_status inj_remote_failed(inj_target *target, const char *what, DWORD error);
 // CM_NOT_FOUND with the exit code.
 cm_status inj_gone(inj_target *target);
 
-#define INJ_REMOTE_TIMEOUT_MS 20000u
+// Shorter in tests.
+extern uint32_t inj_remote_timeout_ms;
 
 // --------------------------------------------------------------------------------------- target.c
 
