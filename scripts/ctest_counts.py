@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Reads the JUnit file that ctest wrote; prints "PASSED FAILED SKIPPED" and what failed.
 
-A Unity program counts by its own cases, so that a case that was ignored shows as skipped; a
-program that failed without saying so (a crash, a time limit) counts as one failure more.
+A Unity program and a script of tests/integration count by their own cases, so that a case that
+was ignored shows as skipped; a program that failed without saying so (a crash, a time limit)
+counts as one failure more.
 """
 import re
 import sys
 import xml.etree.ElementTree as xml
 
 UNITY = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored\s*$", re.MULTILINE)
+SCRIPT = re.compile(r"^\w+: (\d+) tests, \d+ checks, \d+ failed\s*$", re.MULTILINE)
+SCRIPT_FAILED = re.compile(r"^failed: (.+)$", re.MULTILINE)
 SKIPPED_ON_PURPOSE = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "Disabled")
 MOST_LINES = 150
 
@@ -23,10 +26,16 @@ def count(case):
         on_purpose = status == "disabled" or any(word in message for word in SKIPPED_ON_PURPOSE)
         return (0, 0, 1) if on_purpose else (0, 1, 0)
     ok = status == "run"
-    cases = UNITY.findall(case.findtext("system-out") or "")
-    if not cases:
+    output = case.findtext("system-out") or ""
+    unity = UNITY.findall(output)
+    script = SCRIPT.findall(output)
+    if unity:
+        total, failed, ignored = (sum(int(one[i]) for one in unity) for i in range(3))
+    elif script:
+        names = ", ".join(SCRIPT_FAILED.findall(output))
+        total, failed, ignored = int(script[-1]), len(names.split(", ")) if names else 0, 0
+    else:
         return (1, 0, 0) if ok else (0, 1, 0)
-    total, failed, ignored = (sum(int(one[i]) for one in cases) for i in range(3))
     if not ok and failed == 0:
         return (total - ignored, 1, ignored)
     return (total - failed - ignored, failed, ignored)
