@@ -165,6 +165,17 @@ unsigned cm_terminal_width(cm_stream stream)
     return cm_is_terminal(stream) && ioctl((int)stream, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+bool cm_terminal_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"}; // the first one set decides
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
 void cm_console_init(void)
 {
     // Terminals here take UTF-8 bytes as they are.

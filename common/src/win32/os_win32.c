@@ -212,6 +212,11 @@ unsigned cm_terminal_width(cm_stream stream)
     return width > 0 ? (unsigned)width : 0;
 }
 
+bool cm_terminal_is_utf8(void)
+{
+    return GetConsoleOutputCP() == CP_UTF8;
+}
+
 static struct {
     UINT code_page;
     HANDLE handle[2];

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// What happened in a capture, as numbers: made from a timeline in one pass, with memory that does
+// not depend on the number of runs.
+//
+// Definitions, the same in text, JSON and CSV:
+// - runs: all runs of a session, failed ones included. Latencies, percentiles, jitter and the batch
+//   and shape tables are about successful runs only.
+// - first: the successful run that began first. It usually pays for warming up; it is told apart
+//   and also counted in the percentiles. Not known for a session that existed before we attached.
+// - percentiles: nearest rank (common/histogram.h), within 0.1 %.
+// - stddev: of the sample (n - 1). jitter: the mean absolute difference between the latencies of
+//   runs that began one after the other. Both need two runs.
+// - throughput: successful runs divided by the time from the first begin to the last end.
+// - duration: from the start of the capture to the last moment that any row tells of.
+// Runs are put in order of their begin by a window of AN_REORDER_WINDOW runs per session, since
+// they are recorded when they end; one that comes later still is taken where it comes.
+#pragma once
+
+#include "analysis/shapes.h"
+#include "common/histogram.h"
+#include "common/map.h"
+#include "timeline/timeline.h"
+
+#include <stdbool.h>
+
+#define AN_REORDER_WINDOW 256
+#define AN_MAX_BATCHES    256  // sizes with a row of their own, per session
+#define AN_MAX_SHAPES     1024 // input shapes with a row of their own, in all
+#define AN_MAX_MESSAGES   256  // different messages kept
+#define AN_LOST_CAUSES    5    // the last one: any cause that we have no name for
+
+typedef struct an_run_time {
+    int64_t begin_ns;
+    uint64_t latency_ns;
+} an_run_time;
+
+typedef struct an_jitter {
+    an_run_time *window; // in order of begin
+    size_t count, capacity;
+    uint64_t last_latency_ns;
+    uint64_t differences;
+    double sum_ns;
+    bool has_last;
+} an_jitter;
+
+typedef struct an_batch {
+    int64_t size;
+    cm_histogram latency;
+} an_batch;
+
+typedef struct an_shape_use {
+    int64_t shape;
+    cm_histogram latency;
+    cm_histogram before_known; // the part of it that came before the shape's own row
+} an_shape_use;
+
+typedef struct an_session {
+    int64_t id;
+    bool declared; // a session row was seen; else only runs that refer to it
+    int64_t module;
+    int64_t time_ns, load_ns, source, status, model_bytes;
+    uint64_t model_hash;
+    char *model, *graph, *producer, *options, *providers, *message; // never NULL
+
+    uint64_t runs, failed_runs;
+    uint64_t calls[3]; // Run, RunWithBinding, RunAsync
+    int64_t first_begin_ns, last_end_ns;
+    int64_t in_flight_max;
+    an_run_time first; // begin INT64_MAX: none
+    cm_histogram latency;
+    an_jitter jitter;
+    an_batch *batches; // by size once finished
+    size_t batch_count;
+    uint64_t runs_without_batch; // successful, no batch size known or no room for it
+    an_shape_use *shapes;        // most used first once finished
+    size_t shape_count, shape_capacity;
+    uint64_t runs_without_shape;
+} an_session;
+
+typedef struct an_process {
+    int64_t id, pid, parent, time_ns, how;
+    char *program;
+    bool ended;
+    int64_t end_ns, end_reason, exit_code;
+    int64_t overhead_ns_per_run; // -1: not measured
+} an_process;
+
+typedef struct an_module {
+    int64_t id, process, hooked, refused;
+    char *path, *version, *build;
+} an_module;
+
+typedef struct an_message {
+    int64_t level, session, code, message_id, first_run, first_ns;
+    uint64_t count;
+    bool of_runs; // ORT's reason for failed runs
+    char *text;
+} an_message;
+
+typedef struct an_summary {
+    an_process *processes;
+    size_t process_count, process_capacity;
+    cm_map process_by_id;
+    an_module *modules;
+    size_t module_count, module_capacity;
+    an_session *sessions; // in order of creation
+    size_t session_count, session_capacity;
+    cm_map session_by_id;
+    an_shapes shapes;
+    an_message *messages;
+    size_t message_count, message_capacity;
+    uint64_t messages_dropped; // of texts for which there was no room
+    uint64_t lost[AN_LOST_CAUSES];
+    uint64_t lost_total;
+    int64_t end_ns;
+    size_t shape_uses; // of all sessions, against AN_MAX_SHAPES
+    char *damage;      // NULL: the file is whole
+} an_summary;
+
+// Reads `reader` to its end.
+cm_status an_summarize(tm_reader *reader, an_summary **out);
+
+// The parts of it, for those who get blocks from elsewhere (the live view). After an_summary_finish
+// nothing may be added.
+cm_status an_summary_create(an_summary **out);
+cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block *block);
+cm_status an_summary_finish(an_summary *s);
+void an_summary_destroy(an_summary *s);
+
+// ----------------------------------------------------------------- questions to a finished summary
+
+// The process that was launched or attached to, NULL if the file names none.
+const an_process *an_summary_target(const an_summary *s);
+const an_module *an_summary_module(const an_summary *s, int64_t id); // NULL if there is none
+
+// Nanoseconds that one recorded run costs, of the slowest process; -1 if it was not measured.
+int64_t an_summary_overhead_ns(const an_summary *s);
+// The same as a share of the mean latency of all successful runs; NAN if either is not known.
+double an_summary_overhead_share(const an_summary *s);
+
+// NAN where there is nothing to tell; ask with an_known().
+bool an_known(double value);
+double an_session_throughput(const an_session *s);
+double an_session_jitter_ns(const an_session *s);
+double an_session_stddev_ns(const an_session *s);
+double an_session_first_ns(const an_session *s);
+double an_session_load_ns(const an_session *s);

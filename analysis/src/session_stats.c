@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Runs into latencies, jitter, batches and shapes. Must never keep anything per run beyond the
+// reorder window.
+#include "session_stats.h"
+
+#include "analysis_util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void an_session_init(an_session *s, int64_t id)
+{
+    memset(s, 0, sizeof *s);
+    s->id = id;
+    s->source = -1;
+    s->first_begin_ns = INT64_MAX;
+    s->first.begin_ns = INT64_MAX;
+    s->last_end_ns = INT64_MIN;
+}
+
+void an_session_deinit(an_session *s)
+{
+    char *texts[] = {s->model, s->graph, s->producer, s->options, s->providers, s->message};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    for (size_t i = 0; i < s->batch_count; i++)
+        cm_histogram_deinit(&s->batches[i].latency);
+    for (size_t i = 0; i < s->shape_count; i++) {
+        cm_histogram_deinit(&s->shapes[i].latency);
+        cm_histogram_deinit(&s->shapes[i].before_known);
+    }
+    free(s->batches);
+    free(s->shapes);
+    free(s->jitter.window);
+    cm_histogram_deinit(&s->latency);
+}
+
+// ----------------------------------------------------------------------------------------- jitter
+
+// Takes the first `count` runs of the window as they follow each other.
+static void settle(an_jitter *j, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t now = j->window[i].latency_ns, last = j->last_latency_ns;
+        if (j->has_last) {
+            j->sum_ns += (double)(now > last ? now - last : last - now);
+            j->differences++;
+        }
+        j->has_last = true;
+        j->last_latency_ns = now;
+    }
+    j->count -= count;
+    memmove(j->window, j->window + count, j->count * sizeof *j->window);
+}
+
+static cm_status add_to_jitter(an_jitter *j, an_run_time run)
+{
+    if (j->count == AN_REORDER_WINDOW)
+        settle(j, AN_REORDER_WINDOW / 2);
+    an_run_time *window = an_grow(j->window, &j->capacity, j->count, sizeof *window);
+    if (!window)
+        return an_no_memory();
+    j->window = window;
+    size_t at = j->count++;
+    for (; at > 0 && window[at - 1].begin_ns > run.begin_ns; at--)
+        window[at] = window[at - 1];
+    window[at] = run;
+    return CM_OK;
+}
+
+// ----------------------------------------------------------------------------- batches and shapes
+
+static an_batch *batch_of_size(an_session *s, int64_t size)
+{
+    for (size_t i = 0; i < s->batch_count; i++)
+        if (s->batches[i].size == size)
+            return &s->batches[i];
+    if (s->batch_count == AN_MAX_BATCHES)
+        return NULL;
+    an_batch *batches = realloc(s->batches, (s->batch_count + 1) * sizeof *batches);
+    if (!batches)
+        return NULL;
+    s->batches = batches;
+    an_batch *batch = &batches[s->batch_count++];
+    batch->size = size;
+    cm_histogram_init(&batch->latency);
+    return batch;
+}
+
+static an_shape_use *use_of_shape(an_summary *summary, an_session *s, int64_t shape)
+{
+    for (size_t i = 0; i < s->shape_count; i++) {
+        if (s->shapes[i].shape != shape)
+            continue;
+        if (i > 0) { // the shape that is used now will be used again: near the front next time
+            an_shape_use found = s->shapes[i];
+            s->shapes[i] = s->shapes[i / 2];
+            s->shapes[i / 2] = found;
+        }
+        return &s->shapes[i / 2];
+    }
+    if (summary->shape_uses >= AN_MAX_SHAPES)
+        return NULL;
+    an_shape_use *shapes = an_grow(s->shapes, &s->shape_capacity, s->shape_count, sizeof *shapes);
+    if (!shapes)
+        return NULL;
+    s->shapes = shapes;
+    an_shape_use *use = &shapes[s->shape_count++];
+    memset(use, 0, sizeof *use);
+    use->shape = shape;
+    summary->shape_uses++;
+    return use;
+}
+
+static void add_to_tables(an_summary *summary, an_session *s, int64_t inputs, uint64_t latency_ns)
+{
+    const an_shape *shape = an_shapes_find(&summary->shapes, inputs);
+    bool known = shape && shape->direction >= 0;
+    an_shape_use *use = inputs > 0 ? use_of_shape(summary, s, inputs) : NULL;
+    if (use)
+        cm_histogram_add(&use->latency, latency_ns);
+    else
+        s->runs_without_shape++;
+    if (use && !known) {
+        cm_histogram_add(&use->before_known, latency_ns);
+        return;
+    }
+    an_batch *batch = known && shape->batch >= 0 ? batch_of_size(s, shape->batch) : NULL;
+    if (batch)
+        cm_histogram_add(&batch->latency, latency_ns);
+    else
+        s->runs_without_batch++;
+}
+
+cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block *b, size_t row)
+{
+    int64_t begin = b->columns[TM_run_begin][row];
+    int64_t duration = b->columns[TM_run_duration][row];
+    int64_t call = b->columns[TM_run_call][row];
+    int64_t in_flight = b->columns[TM_run_in_flight][row];
+    if (duration < 0)
+        duration = 0;
+    int64_t end = an_add_clamped(begin, duration);
+    if (begin < s->first_begin_ns)
+        s->first_begin_ns = begin;
+    if (end > s->last_end_ns)
+        s->last_end_ns = end;
+    if (end > summary->end_ns)
+        summary->end_ns = end;
+    if (in_flight > s->in_flight_max)
+        s->in_flight_max = in_flight;
+    if (call >= 0 && call < 3)
+        s->calls[call]++;
+    s->runs++;
+    if (b->columns[TM_run_status][row] != 0) {
+        s->failed_runs++;
+        return CM_OK;
+    }
+    an_run_time run = {begin, (uint64_t)duration};
+    if (begin < s->first.begin_ns)
+        s->first = run;
+    cm_histogram_add(&s->latency, run.latency_ns);
+    add_to_tables(summary, s, b->columns[TM_run_inputs][row], run.latency_ns);
+    return add_to_jitter(&s->jitter, run);
+}
+
+// ---------------------------------------------------------------------------------------- the end
+
+static int by_size(const void *a, const void *b)
+{
+    const an_batch *x = a, *y = b;
+    return (x->size > y->size) - (x->size < y->size);
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const an_shape_use *x = a, *y = b;
+    if (x->latency.count != y->latency.count)
+        return x->latency.count < y->latency.count ? 1 : -1;
+    return (x->shape > y->shape) - (x->shape < y->shape);
+}
+
+cm_status an_session_finish(const an_summary *summary, an_session *s)
+{
+    settle(&s->jitter, s->jitter.count);
+    for (size_t i = 0; i < s->shape_count; i++) {
+        cm_histogram *early = &s->shapes[i].before_known;
+        if (early->count == 0)
+            continue;
+        const an_shape *shape = an_shapes_find(&summary->shapes, s->shapes[i].shape);
+        an_batch *batch = shape && shape->batch >= 0 ? batch_of_size(s, shape->batch) : NULL;
+        if (batch)
+            cm_histogram_merge(&batch->latency, early);
+        else
+            s->runs_without_batch += early->count;
+    }
+    if (s->batch_count)
+        qsort(s->batches, s->batch_count, sizeof *s->batches, by_size);
+    if (s->shape_count)
+        qsort(s->shapes, s->shape_count, sizeof *s->shapes, by_use);
+    return CM_OK;
+}
+
+// -------------------------------------------------------------------------------------- questions
+
+double an_session_throughput(const an_session *s)
+{
+    double seconds = ((double)s->last_end_ns - (double)s->first_begin_ns) / 1e9;
+    return s->latency.count && seconds > 0 ? (double)s->latency.count / seconds : NAN;
+}
+
+double an_session_jitter_ns(const an_session *s)
+{
+    return s->jitter.differences ? s->jitter.sum_ns / (double)s->jitter.differences : NAN;
+}
+
+double an_session_stddev_ns(const an_session *s)
+{
+    return s->latency.count > 1 ? cm_histogram_stddev(&s->latency) : NAN;
+}
+
+double an_session_first_ns(const an_session *s)
+{
+    bool seen_from_the_start = s->declared && s->source != 7;
+    return s->latency.count && seen_from_the_start ? (double)s->first.latency_ns : NAN;
+}
+
+double an_session_load_ns(const an_session *s)
+{
+    return s->declared && s->source != 7 ? (double)s->load_ns : NAN;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// How one session takes in its runs. Used by summary.c only.
+#pragma once
+
+#include "analysis/summary.h"
+
+void an_session_init(an_session *s, int64_t id);
+void an_session_deinit(an_session *s);
+
+// One row of a run block.
+cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block *b, size_t row);
+
+// Puts the last runs in order, merges what came before its shape was known, sorts the tables.
+cm_status an_session_finish(const an_summary *summary, an_session *s);

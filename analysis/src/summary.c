@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Rows into facts (see summary.h). Rows may refer to what the file never declares: such sessions
+// and processes are made up with nothing but their id.
+#include "analysis/summary.h"
+
+#include "analysis_util.h"
+#include "session_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+cm_status an_summary_create(an_summary **out)
+{
+    an_summary *s = calloc(1, sizeof *s);
+    if (!s)
+        return an_no_memory();
+    an_shapes_init(&s->shapes);
+    *out = s;
+    return CM_OK;
+}
+
+void an_summary_destroy(an_summary *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->session_count; i++)
+        an_session_deinit(&s->sessions[i]);
+    for (size_t i = 0; i < s->process_count; i++)
+        free(s->processes[i].program);
+    for (size_t i = 0; i < s->module_count; i++) {
+        free(s->modules[i].path);
+        free(s->modules[i].version);
+        free(s->modules[i].build);
+    }
+    for (size_t i = 0; i < s->message_count; i++)
+        free(s->messages[i].text);
+    an_shapes_deinit(&s->shapes);
+    cm_map_deinit(&s->session_by_id);
+    cm_map_deinit(&s->process_by_id);
+    free(s->sessions);
+    free(s->processes);
+    free(s->modules);
+    free(s->messages);
+    free(s->damage);
+    free(s);
+}
+
+// ------------------------------------------------------------------------------------- find or add
+
+static an_session *get_session(an_summary *s, int64_t id)
+{
+    size_t at;
+    if (cm_map_find(&s->session_by_id, id, &at))
+        return &s->sessions[at];
+    an_session *sessions =
+        an_grow(s->sessions, &s->session_capacity, s->session_count, sizeof *sessions);
+    if (!sessions)
+        return NULL;
+    s->sessions = sessions;
+    if (!cm_map_put(&s->session_by_id, id, s->session_count))
+        return NULL;
+    an_session_init(&sessions[s->session_count], id);
+    return &sessions[s->session_count++];
+}
+
+static an_process *get_process(an_summary *s, int64_t id)
+{
+    size_t at;
+    if (cm_map_find(&s->process_by_id, id, &at))
+        return &s->processes[at];
+    an_process *processes =
+        an_grow(s->processes, &s->process_capacity, s->process_count, sizeof *processes);
+    if (!processes)
+        return NULL;
+    s->processes = processes;
+    if (!cm_map_put(&s->process_by_id, id, s->process_count))
+        return NULL;
+    processes[s->process_count] =
+        (an_process){.id = id, .pid = -1, .how = -1, .exit_code = -1, .overhead_ns_per_run = -1};
+    return &processes[s->process_count++];
+}
+
+// -------------------------------------------------------------------------------- one kind of rows
+
+static cm_status add_process(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    an_process *p = get_process(s, b->columns[TM_process_process][row]);
+    if (!p)
+        return an_no_memory();
+    p->pid = b->columns[TM_process_pid][row];
+    p->parent = b->columns[TM_process_parent][row];
+    p->time_ns = b->columns[TM_process_time][row];
+    p->how = b->columns[TM_process_how][row];
+    return an_copy_string(&p->program, r, b->columns[TM_process_program][row]);
+}
+
+static cm_status add_process_end(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    an_process *p = get_process(s, b->columns[TM_process_end_process][row]);
+    if (!p)
+        return an_no_memory();
+    p->ended = true;
+    p->end_ns = b->columns[TM_process_end_time][row];
+    p->end_reason = b->columns[TM_process_end_reason][row];
+    p->exit_code = b->columns[TM_process_end_exit_code][row];
+    return CM_OK;
+}
+
+static cm_status add_module(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    an_module *modules = an_grow(s->modules, &s->module_capacity, s->module_count, sizeof *modules);
+    if (!modules)
+        return an_no_memory();
+    s->modules = modules;
+    an_module *m = &modules[s->module_count++];
+    *m = (an_module){.id = b->columns[TM_module_module][row],
+                     .process = b->columns[TM_module_process][row],
+                     .hooked = b->columns[TM_module_hooked][row],
+                     .refused = b->columns[TM_module_refused][row]};
+    CM_TRY(an_copy_string(&m->path, r, b->columns[TM_module_path][row]));
+    CM_TRY(an_copy_string(&m->version, r, b->columns[TM_module_version][row]));
+    return an_copy_string(&m->build, r, b->columns[TM_module_build][row]);
+}
+
+static cm_status add_session(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    an_session *n = get_session(s, b->columns[TM_session_session][row]);
+    if (!n)
+        return an_no_memory();
+    n->declared = true;
+    n->module = b->columns[TM_session_module][row];
+    n->time_ns = b->columns[TM_session_time][row];
+    n->load_ns = b->columns[TM_session_load][row];
+    n->source = b->columns[TM_session_source][row];
+    n->status = b->columns[TM_session_status][row];
+    n->model_bytes = b->columns[TM_session_model_bytes][row];
+    n->model_hash = (uint64_t)b->columns[TM_session_model_hash][row];
+    CM_TRY(an_copy_string(&n->model, r, b->columns[TM_session_model][row]));
+    CM_TRY(an_copy_string(&n->graph, r, b->columns[TM_session_graph][row]));
+    CM_TRY(an_copy_string(&n->producer, r, b->columns[TM_session_producer][row]));
+    CM_TRY(an_copy_string(&n->options, r, b->columns[TM_session_options][row]));
+    CM_TRY(an_copy_string(&n->providers, r, b->columns[TM_session_providers][row]));
+    return an_copy_string(&n->message, r, b->columns[TM_session_message][row]);
+}
+
+static cm_status add_run(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    an_session *session = get_session(s, b->columns[TM_run_session][row]);
+    return session ? an_session_add_run(s, session, b, row) : an_no_memory();
+}
+
+static cm_status add_log(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    an_message m = {.level = b->columns[TM_log_level][row],
+                    .session = b->columns[TM_log_session][row],
+                    .code = b->columns[TM_log_code][row],
+                    .message_id = b->columns[TM_log_message][row],
+                    .first_run = b->columns[TM_log_run][row],
+                    .first_ns = b->columns[TM_log_time][row],
+                    .count = 1,
+                    .of_runs = b->columns[TM_log_run][row] > 0};
+    for (size_t i = 0; i < s->message_count; i++) {
+        an_message *old = &s->messages[i];
+        if (old->message_id == m.message_id && old->session == m.session && old->code == m.code &&
+            old->level == m.level && old->of_runs == m.of_runs) {
+            old->count++;
+            return CM_OK;
+        }
+    }
+    if (s->message_count == AN_MAX_MESSAGES) {
+        s->messages_dropped++;
+        return CM_OK;
+    }
+    an_message *messages =
+        an_grow(s->messages, &s->message_capacity, s->message_count, sizeof *messages);
+    if (!messages)
+        return an_no_memory();
+    s->messages = messages;
+    CM_TRY(an_copy_string(&m.text, r, m.message_id));
+    messages[s->message_count++] = m;
+    return CM_OK;
+}
+
+static cm_status add_lost(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    int64_t cause = b->columns[TM_lost_cause][row], events = b->columns[TM_lost_events][row];
+    if (events <= 0)
+        return CM_OK;
+    size_t at = cause >= 0 && cause < AN_LOST_CAUSES - 1 ? (size_t)cause : AN_LOST_CAUSES - 1;
+    s->lost[at] += (uint64_t)events;
+    s->lost_total += (uint64_t)events;
+    return CM_OK;
+}
+
+static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    an_process *p = get_process(s, b->columns[TM_overhead_process][row]);
+    if (!p)
+        return an_no_memory();
+    p->overhead_ns_per_run = b->columns[TM_overhead_ns_per_run][row];
+    return CM_OK;
+}
+
+typedef cm_status (*add_row_fn)(an_summary *, const tm_reader *, const tm_block *, size_t row);
+
+static const add_row_fn add_row[TM_KIND_COUNT] = {
+    [TM_KIND_process] = add_process, [TM_KIND_process_end] = add_process_end,
+    [TM_KIND_module] = add_module,   [TM_KIND_session] = add_session,
+    [TM_KIND_run] = add_run,         [TM_KIND_log] = add_log,
+    [TM_KIND_lost] = add_lost,       [TM_KIND_overhead] = add_overhead,
+};
+
+// ------------------------------------------------------------------------------------- whole files
+
+// Every row's own time counts for the duration of the capture.
+static void extend_time(an_summary *s, const tm_block *b)
+{
+    const tm_kind_info *kind = tm_kind_get(b->kind);
+    for (unsigned c = 0; c < kind->column_count; c++)
+        for (size_t row = 0; kind->columns[c].type == TM_TIME && row < b->row_count; row++)
+            if (b->columns[c][row] > s->end_ns)
+                s->end_ns = b->columns[c][row];
+}
+
+cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block *b)
+{
+    if ((unsigned)b->kind >= TM_KIND_COUNT)
+        return CM_OK;
+    extend_time(s, b);
+    CM_TRY(an_shapes_add(&s->shapes, reader, b));
+    for (size_t row = 0; add_row[b->kind] && row < b->row_count; row++)
+        CM_TRY(add_row[b->kind](s, reader, b, row));
+    return CM_OK;
+}
+
+static cm_status fill_empty(char **text)
+{
+    if (!*text)
+        *text = calloc(1, 1);
+    return *text ? CM_OK : an_no_memory();
+}
+
+cm_status an_summary_finish(an_summary *s)
+{
+    for (size_t i = 0; i < s->session_count; i++) {
+        an_session *n = &s->sessions[i];
+        char **texts[] = {&n->model,   &n->graph,     &n->producer,
+                          &n->options, &n->providers, &n->message};
+        for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+            CM_TRY(fill_empty(texts[t]));
+        CM_TRY(an_session_finish(s, n));
+    }
+    for (size_t i = 0; i < s->process_count; i++)
+        CM_TRY(fill_empty(&s->processes[i].program));
+    return CM_OK;
+}
+
+static cm_status summarize_into(an_summary *s, tm_reader *reader)
+{
+    tm_block block;
+    cm_status status;
+    while ((status = tm_reader_next(reader, &block)) == CM_OK)
+        CM_TRY(an_summary_add(s, reader, &block));
+    if (status != CM_END)
+        return status;
+    const char *damage = tm_reader_damage(reader);
+    if (damage) {
+        s->damage = malloc(strlen(damage) + 1);
+        if (!s->damage)
+            return an_no_memory();
+        strcpy(s->damage, damage);
+    }
+    return an_summary_finish(s);
+}
+
+cm_status an_summarize(tm_reader *reader, an_summary **out)
+{
+    an_summary *s = NULL;
+    CM_TRY(an_summary_create(&s));
+    cm_status status = summarize_into(s, reader);
+    if (status == CM_OK)
+        *out = s;
+    else
+        an_summary_destroy(s);
+    return status;
+}
+
+// -------------------------------------------------------------------------------------- questions
+
+bool an_known(double value)
+{
+    return !__builtin_isnan(value); // the macro of mingw warns about doubles
+}
+
+const an_process *an_summary_target(const an_summary *s)
+{
+    const an_process *target = NULL;
+    for (size_t i = 0; i < s->process_count; i++) {
+        const an_process *p = &s->processes[i];
+        bool better = !target || (target->how == 2 && p->how != 2) ||
+                      ((target->how == 2) == (p->how == 2) && p->time_ns < target->time_ns);
+        if (p->how >= 0 && better)
+            target = p;
+    }
+    return target;
+}
+
+const an_module *an_summary_module(const an_summary *s, int64_t id)
+{
+    for (size_t i = 0; i < s->module_count; i++)
+        if (s->modules[i].id == id)
+            return &s->modules[i];
+    return NULL;
+}
+
+int64_t an_summary_overhead_ns(const an_summary *s)
+{
+    int64_t most = -1;
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].overhead_ns_per_run > most)
+            most = s->processes[i].overhead_ns_per_run;
+    return most;
+}
+
+double an_summary_overhead_share(const an_summary *s)
+{
+    int64_t per_run = an_summary_overhead_ns(s);
+    double count = 0, sum = 0;
+    for (size_t i = 0; i < s->session_count; i++) {
+        count += (double)s->sessions[i].latency.count;
+        sum += (double)s->sessions[i].latency.count * s->sessions[i].latency.mean;
+    }
+    return per_run >= 0 && sum > 0 ? (double)per_run * count / sum : NAN;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// `ortscope runs FILE`: one line per run, filtered. Reads the file twice: shapes and messages may
+// stand behind the runs that they belong to. Memory does not depend on the number of runs.
+#include "commands.h"
+#include "run_list.h"
+#include "timeline_input.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define TERMINAL_LIMIT 50
+#define MAX_SLOWEST    1000000
+
+typedef struct runs_args {
+    bool json, csv, failed;
+    vw_number session, from, to, limit, slowest;
+} runs_args;
+
+// ---------------------------------------------------------------------------------- which runs
+
+static bool matches(const runs_args *a, const vw_run *run)
+{
+    double begin_s = (double)run->begin_ns / 1e9;
+    return (!a->session.given || run->session == a->session.count) &&
+           (!a->failed || run->status != 0) && (!a->from.given || begin_s >= a->from.seconds) &&
+           (!a->to.given || begin_s < a->to.seconds);
+}
+
+static vw_run row_to_run(const tm_block *b, size_t row)
+{
+    vw_run run = {.session = b->columns[TM_run_session][row],
+                  .run = b->columns[TM_run_run][row],
+                  .thread = b->columns[TM_run_thread][row],
+                  .begin_ns = b->columns[TM_run_begin][row],
+                  .duration_ns = b->columns[TM_run_duration][row],
+                  .call = b->columns[TM_run_call][row],
+                  .status = b->columns[TM_run_status][row],
+                  .in_flight = b->columns[TM_run_in_flight][row],
+                  .inputs = b->columns[TM_run_inputs][row],
+                  .outputs = b->columns[TM_run_outputs][row]};
+    return run;
+}
+
+// ------------------------------------------------------------------------------------- the slowest
+
+// A heap with the fastest of the slowest on top.
+typedef struct slowest {
+    vw_run *runs;
+    size_t count, wanted;
+} slowest;
+
+static bool is_slower(const vw_run *a, const vw_run *b)
+{
+    if (a->duration_ns != b->duration_ns)
+        return a->duration_ns > b->duration_ns;
+    return a->begin_ns < b->begin_ns; // of two equal ones the earlier
+}
+
+static void sift_down(slowest *s, size_t at)
+{
+    for (;;) {
+        size_t least = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < s->count; child++)
+            if (is_slower(&s->runs[least], &s->runs[child]))
+                least = child;
+        if (least == at)
+            return;
+        vw_run run = s->runs[at];
+        s->runs[at] = s->runs[least];
+        s->runs[least] = run;
+        at = least;
+    }
+}
+
+static void sift_up(slowest *s, size_t at)
+{
+    while (at > 0 && is_slower(&s->runs[(at - 1) / 2], &s->runs[at])) {
+        vw_run run = s->runs[at];
+        s->runs[at] = s->runs[(at - 1) / 2];
+        s->runs[(at - 1) / 2] = run;
+        at = (at - 1) / 2;
+    }
+}
+
+static void add_slow(slowest *s, const vw_run *run)
+{
+    if (s->count < s->wanted) {
+        s->runs[s->count++] = *run;
+        sift_up(s, s->count - 1);
+    } else if (s->wanted && is_slower(run, &s->runs[0])) {
+        s->runs[0] = *run;
+        sift_down(s, 0);
+    }
+}
+
+static int slowest_first(const void *a, const void *b)
+{
+    return is_slower(a, b) ? -1 : is_slower(b, a) ? 1 : 0;
+}
+
+// ------------------------------------------------------------------------------------- reading
+
+static cm_status read_facts(const char *path, vw_run_facts *facts)
+{
+    tm_reader *reader;
+    tm_block block;
+    CM_TRY(vw_open_timeline(path, &reader));
+    tm_reader_only(reader, 1u << TM_KIND_shape | 1u << TM_KIND_tensor | 1u << TM_KIND_log);
+    cm_status status;
+    while ((status = tm_reader_next(reader, &block)) == CM_OK) {
+        status = vw_run_facts_add(facts, reader, &block);
+        if (status != CM_OK)
+            break;
+    }
+    tm_reader_close(reader);
+    return status == CM_END ? CM_OK : status;
+}
+
+typedef struct listing {
+    const runs_args *args;
+    vw_run_printer printer;
+    slowest slowest;
+    uint64_t limit; // 0: none
+    uint64_t printed, more;
+} listing;
+
+static void take_run(listing *l, const vw_run *run)
+{
+    if (!matches(l->args, run))
+        return;
+    if (l->args->slowest.given) {
+        add_slow(&l->slowest, run);
+    } else if (l->limit && l->printed >= l->limit) {
+        l->more++;
+    } else {
+        vw_run_printer_add(&l->printer, run);
+        l->printed++;
+    }
+}
+
+static cm_status read_runs(const char *path, listing *l)
+{
+    tm_reader *reader;
+    tm_block block;
+    CM_TRY(vw_open_timeline(path, &reader));
+    tm_reader_only(reader, 1u << TM_KIND_run);
+    cm_status status;
+    while ((status = tm_reader_next(reader, &block)) == CM_OK) {
+        for (size_t row = 0; row < block.row_count; row++) {
+            vw_run run = row_to_run(&block, row);
+            take_run(l, &run);
+        }
+        if (cm_out_failed(&l->printer.io->out))
+            break;
+    }
+    qsort(l->slowest.runs, l->slowest.count, sizeof *l->slowest.runs, slowest_first);
+    for (size_t i = 0; i < l->slowest.count; i++)
+        vw_run_printer_add(&l->printer, &l->slowest.runs[i]);
+    l->printed += l->slowest.count;
+    vw_run_printer_end(&l->printer, l->more);
+    cm_out_flush(&l->printer.io->out);
+    if (status == CM_END)
+        vw_warn_of_damage(path, tm_reader_damage(reader));
+    tm_reader_close(reader);
+    return status == CM_END ? CM_OK : status;
+}
+
+static cm_status check_args(const runs_args *a)
+{
+    if (a->json && a->csv)
+        return cm_fail(CM_USAGE, "--json and --csv exclude each other.");
+    if (a->slowest.given && a->limit.given)
+        return cm_fail(CM_USAGE,
+                       "--slowest already says how many runs to show; leave --limit out.");
+    if (a->slowest.count > MAX_SLOWEST)
+        return cm_fail(CM_USAGE, "--slowest can be at most %d.", MAX_SLOWEST);
+    return CM_OK;
+}
+
+static int run_runs(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)operand_count;
+    const runs_args *a = args;
+    vw_run_facts facts;
+    listing l = {.args = a, .slowest.wanted = (size_t)a->slowest.count};
+    vw_run_format format = a->json ? VW_RUNS_JSON : a->csv ? VW_RUNS_CSV : VW_RUNS_TEXT;
+    cm_status status = check_args(a);
+    if (status != CM_OK)
+        return vw_failure(status);
+    l.limit = a->limit.given                              ? (uint64_t)a->limit.count
+              : io->is_terminal && format == VW_RUNS_TEXT ? TERMINAL_LIMIT
+                                                          : 0;
+    vw_run_facts_init(&facts);
+    l.slowest.runs = malloc((l.slowest.wanted + 1) * sizeof *l.slowest.runs);
+    if (!l.slowest.runs)
+        status = cm_fail(CM_NO_MEMORY, "There is not enough memory for so many runs.");
+    if (status == CM_OK)
+        status = read_facts(operands[0], &facts);
+    if (status == CM_OK) {
+        vw_run_printer_begin(&l.printer, io, &facts, format, a->failed);
+        status = read_runs(operands[0], &l);
+    }
+    if (status == CM_OK && l.printed == 0 && format == VW_RUNS_TEXT)
+        vw_message("No runs match.");
+    free(l.slowest.runs);
+    vw_run_facts_deinit(&facts);
+    return status == CM_OK ? 0 : vw_failure(status);
+}
+
+static const vw_option runs_options[] = {
+    {"session", 0, VW_COUNT, offsetof(runs_args, session), "N", "only runs of this session"},
+    {"from", 0, VW_DURATION, offsetof(runs_args, from), "TIME",
+     "only runs that began at or after this second"},
+    {"to", 0, VW_DURATION, offsetof(runs_args, to), "TIME", "only runs that began before it"},
+    {"failed", 0, VW_FLAG, offsetof(runs_args, failed), NULL,
+     "only failed runs, with ORT's message"},
+    {"slowest", 0, VW_COUNT, offsetof(runs_args, slowest), "N",
+     "only the N slowest, slowest first"},
+    {"limit", 0, VW_COUNT, offsetof(runs_args, limit), "N",
+     "at most N runs, 0 = all (50 on a terminal, else all)"},
+    {"json", 0, VW_FLAG, offsetof(runs_args, json), NULL, "print one JSON document"},
+    {"csv", 0, VW_FLAG, offsetof(runs_args, csv), NULL, "print CSV"},
+};
+
+const vw_command vw_command_runs = {
+    .name = "runs",
+    .one_line = "Lists the runs (inferences) of a recording.",
+    .usage = "[options] FILE",
+    .details =
+        "Runs come in the order of the file, which is nearly that in which they ended. Times "
+        "are\nsince the start of the recording: seconds, or with a unit (250ms, 2m).",
+    .options = runs_options,
+    .option_count = sizeof runs_options / sizeof *runs_options,
+    .args_size = sizeof(runs_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_runs,
+};

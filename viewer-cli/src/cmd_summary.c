@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// `ortscope summary FILE`: reads a timeline and shows it in one of three ways.
+#include "commands.h"
+#include "summary_view.h"
+#include "timeline_input.h"
+
+#include <stddef.h>
+
+typedef struct summary_args {
+    bool json, csv, ascii, all;
+    vw_number session;
+} summary_args;
+
+static cm_status find_session(const an_summary *s, int64_t id, const char *path)
+{
+    size_t at;
+    if (cm_map_find(&s->session_by_id, id, &at))
+        return CM_OK;
+    return cm_fail(CM_FAILED,
+                   "\"%s\" has no session %lld; `ortscope summary --csv` lists those "
+                   "that it has.",
+                   path, (long long)id);
+}
+
+static int run_summary(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)operand_count;
+    const summary_args *a = args;
+    const char *path = operands[0];
+    vw_summary_choice choice = {a->session.given, a->session.count, a->all};
+    tm_reader *reader = NULL;
+    an_summary *summary = NULL;
+    if (a->json && a->csv)
+        return vw_failure(cm_fail(CM_USAGE, "--json and --csv exclude each other."));
+    if ((a->json || a->csv) && (choice.has_session || choice.all))
+        return vw_failure(cm_fail(CM_USAGE, "--session and --all are about the text; --json and "
+                                            "--csv always tell of all sessions."));
+    if (a->ascii)
+        io->unicode = false;
+    cm_status status = vw_open_timeline(path, &reader);
+    if (status == CM_OK)
+        status = an_summarize(reader, &summary);
+    if (status == CM_OK && choice.has_session)
+        status = find_session(summary, choice.session, path);
+    if (status == CM_OK) {
+        if (a->json)
+            vw_summary_json(io, summary);
+        else if (a->csv)
+            vw_summary_csv(io, summary);
+        else
+            vw_summary_text(io, summary, tm_reader_header(reader), &choice);
+        cm_out_flush(&io->out);
+        vw_warn_of_damage(path, summary->damage);
+    }
+    an_summary_destroy(summary);
+    tm_reader_close(reader);
+    return status == CM_OK ? 0 : vw_failure(status);
+}
+
+static const vw_option summary_options[] = {
+    {"json", 0, VW_FLAG, offsetof(summary_args, json), NULL, "print one JSON document"},
+    {"csv", 0, VW_FLAG, offsetof(summary_args, csv), NULL, "print one CSV row per session"},
+    {"session", 0, VW_COUNT, offsetof(summary_args, session), "N", "show only this session"},
+    {"all", 0, VW_FLAG, offsetof(summary_args, all), NULL, "show every session in full"},
+    {"ascii", 0, VW_FLAG, offsetof(summary_args, ascii), NULL, "draw without Unicode characters"},
+};
+
+const vw_command vw_command_summary = {
+    .name = "summary",
+    .one_line = "Shows what happened in a recording, on one screen.",
+    .usage = "[options] FILE",
+    .details =
+        "Latencies are those of successful runs, the first one among them; it is also shown "
+        "apart,\n"
+        "since it usually pays for warming up. Percentiles are nearest-rank and exact to 0.1 %.\n"
+        "Jitter is the mean absolute difference between the latencies of consecutive runs;\n"
+        "throughput is successful runs by the time from the first begin to the last end. The "
+        "batch\n"
+        "size is assumed to be the first dimension of the first input.",
+    .options = summary_options,
+    .option_count = sizeof summary_options / sizeof *summary_options,
+    .args_size = sizeof(summary_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_summary,
+};

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// A run as a table row, a JSON object or a CSV line (see run_list.h).
+#include "analysis/names.h"
+#include "common/text.h"
+#include "run_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const vw_table_column columns[] = {
+    {"begin", true, 0},    {"session", true, 0},   {"run", true, 0},   {"thread", true, 0},
+    {"latency", true, 0},  {"status", false, 0},   {"batch", true, 0}, {"in flight", true, 0},
+    {"inputs", false, 60}, {"message", false, 120}};
+#define COLUMN_COUNT (sizeof columns / sizeof *columns)
+
+void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *facts,
+                          vw_run_format format, bool with_messages)
+{
+    memset(p, 0, sizeof *p);
+    p->io = io;
+    p->facts = facts;
+    p->format = format;
+    cm_out_init_memory(&p->text);
+    vw_table_begin(&p->table, io, "", columns, COLUMN_COUNT - !with_messages);
+    if (format == VW_RUNS_JSON) {
+        cm_json_init(&p->json, &io->out);
+        cm_json_begin_object(&p->json, CM_JSON_INDENTED);
+        cm_json_key(&p->json, "schema_version");
+        cm_json_int(&p->json, 1);
+        cm_json_key(&p->json, "runs");
+        cm_json_begin_array(&p->json, CM_JSON_INDENTED);
+    } else if (format == VW_RUNS_CSV) {
+        cm_out_text(&io->out, "begin_s,session,run,thread,latency_us,call,status,batch,in_flight,"
+                              "inputs,outputs,message\n");
+    }
+}
+
+static const char *shape_cell(vw_run_printer *p, int64_t id)
+{
+    const an_shape *shape = an_shapes_find(&p->facts->shapes, id);
+    cm_out_clear(&p->text);
+    if (shape)
+        an_shape_text(&p->text, shape);
+    return cm_out_string(&p->text);
+}
+
+static int64_t batch_of(const vw_run_printer *p, const vw_run *run)
+{
+    const an_shape *shape = an_shapes_find(&p->facts->shapes, run->inputs);
+    return shape ? shape->batch : -1;
+}
+
+static const char *status_text(int64_t status)
+{
+    return status == 0 ? "ok" : an_ort_error_name(status);
+}
+
+static void add_text(vw_run_printer *p, const vw_run *run)
+{
+    vw_table *t = &p->table;
+    char latency[32];
+    int64_t batch = batch_of(p, run);
+    const char *message = vw_run_message(p->facts, run);
+    cm_format_ns(latency, sizeof latency, (double)run->duration_ns);
+    vw_table_cell(t, "%.6f s", (double)run->begin_ns / 1e9);
+    vw_table_cell(t, "%lld", (long long)run->session);
+    vw_table_cell(t, "%lld", (long long)run->run);
+    vw_table_cell(t, "%lld", (long long)run->thread);
+    vw_table_text(t, latency);
+    vw_table_text(t, status_text(run->status));
+    if (batch >= 0)
+        vw_table_cell(t, "%lld", (long long)batch);
+    else
+        vw_table_text(t, "-");
+    vw_table_cell(t, "%lld", (long long)run->in_flight);
+    vw_table_text(t, shape_cell(p, run->inputs));
+    if (t->column_count == COLUMN_COUNT)
+        vw_table_text(t, message ? message : "");
+}
+
+static void json_dims(cm_json *j, const char *dims)
+{
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    while (*dims) {
+        char *end;
+        long long value = strtoll(dims, &end, 10);
+        if (end == dims)
+            break;
+        cm_json_int(j, value);
+        dims = end + (*end == ',');
+    }
+    cm_json_end(j);
+}
+
+static void json_shape(vw_run_printer *p, const char *key, int64_t id)
+{
+    cm_json *j = &p->json;
+    const an_shape *shape = an_shapes_find(&p->facts->shapes, id);
+    cm_json_key(j, key);
+    if (!shape) {
+        cm_json_null(j);
+        return;
+    }
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < shape->tensor_count; i++) {
+        const an_tensor *t = &shape->tensors[i];
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        cm_json_key(j, "name");
+        cm_json_string(j, t->name);
+        cm_json_key(j, "kind");
+        cm_json_string(j, an_onnx_type_name(t->onnx_type));
+        cm_json_key(j, "type");
+        cm_json_string(j, an_element_type_name(t->element_type));
+        cm_json_key(j, "dims");
+        json_dims(j, t->dims);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
+static void json_key_int(cm_json *j, const char *key, int64_t value)
+{
+    cm_json_key(j, key);
+    cm_json_int(j, value);
+}
+
+static void add_json(vw_run_printer *p, const vw_run *run)
+{
+    cm_json *j = &p->json;
+    int64_t batch = batch_of(p, run);
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    cm_json_key(j, "begin_s");
+    cm_json_number(j, (double)run->begin_ns / 1e9, 9);
+    json_key_int(j, "session", run->session);
+    json_key_int(j, "run", run->run);
+    json_key_int(j, "thread", run->thread);
+    cm_json_key(j, "latency_us");
+    cm_json_number(j, (double)run->duration_ns / 1e3, 3);
+    cm_json_key(j, "call");
+    cm_json_string(j, an_call_name(run->call));
+    json_key_int(j, "status", run->status);
+    cm_json_key(j, "error");
+    cm_json_string(j, run->status ? an_ort_error_name(run->status) : NULL);
+    cm_json_key(j, "message");
+    cm_json_string(j, vw_run_message(p->facts, run));
+    cm_json_key(j, "batch");
+    if (batch >= 0)
+        cm_json_int(j, batch);
+    else
+        cm_json_null(j);
+    json_key_int(j, "in_flight", run->in_flight);
+    json_shape(p, "inputs", run->inputs);
+    json_shape(p, "outputs", run->outputs);
+    cm_json_end(j);
+}
+
+static void add_csv(vw_run_printer *p, const vw_run *run)
+{
+    cm_out *out = &p->io->out;
+    const char *message = vw_run_message(p->facts, run);
+    int64_t batch = batch_of(p, run);
+    cm_out_printf(out, "%.9f,%lld,%lld,%lld,%.3f,%s,%s,", (double)run->begin_ns / 1e9,
+                  (long long)run->session, (long long)run->run, (long long)run->thread,
+                  (double)run->duration_ns / 1e3, an_call_name(run->call),
+                  status_text(run->status));
+    if (batch >= 0)
+        cm_out_printf(out, "%lld", (long long)batch);
+    cm_out_printf(out, ",%lld", (long long)run->in_flight);
+    cm_csv_text(out, shape_cell(p, run->inputs), false);
+    cm_csv_text(out, shape_cell(p, run->outputs), false);
+    cm_csv_text(out, message ? message : "", false);
+    cm_out_char(out, '\n');
+}
+
+void vw_run_printer_add(vw_run_printer *p, const vw_run *run)
+{
+    switch (p->format) {
+    case VW_RUNS_TEXT:
+        add_text(p, run);
+        break;
+    case VW_RUNS_JSON:
+        add_json(p, run);
+        break;
+    case VW_RUNS_CSV:
+        add_csv(p, run);
+        break;
+    }
+}
+
+void vw_run_printer_end(vw_run_printer *p, uint64_t more)
+{
+    if (p->format == VW_RUNS_JSON) {
+        cm_json_end(&p->json);
+        cm_json_key(&p->json, "more");
+        cm_json_uint(&p->json, more);
+        cm_json_end(&p->json);
+    }
+    vw_table_end(&p->table);
+    if (p->format == VW_RUNS_TEXT && more) {
+        char count[32];
+        cm_format_count(count, sizeof count, more);
+        cm_out_printf(&p->io->out, "%s more run%s; `--limit 0` shows all\n", count,
+                      more == 1 ? "" : "s");
+    }
+    cm_out_deinit(&p->text);
+}

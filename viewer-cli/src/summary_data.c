@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// `ortscope summary --json` and `--csv`. The JSON keys are a promise to other programs: they are
+// exactly those of the documentation, always all there; a fact that nobody recorded is null (or an
+// empty list), never a guess.
+#include "common/json.h"
+#include "common/text.h"
+#include "summary_view.h"
+
+#include <math.h>
+#include <string.h>
+
+// -------------------------------------------------------------------------------------------- JSON
+
+static void key_text(cm_json *j, const char *key, const char *text)
+{
+    cm_json_key(j, key);
+    cm_json_string(j, text && text[0] ? text : NULL);
+}
+
+static void key_number(cm_json *j, const char *key, double value, int decimals)
+{
+    cm_json_key(j, key);
+    cm_json_number(j, value, decimals);
+}
+
+static void key_null(cm_json *j, const char *key)
+{
+    cm_json_key(j, key);
+    cm_json_null(j);
+}
+
+static void empty_list(cm_json *j, const char *key)
+{
+    cm_json_key(j, key);
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    cm_json_end(j);
+}
+
+static void json_target(cm_json *j, const an_summary *s)
+{
+    const an_process *p = an_summary_target(s);
+    cm_json_key(j, "target");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_number(j, "pid", p && p->pid >= 0 ? (double)p->pid : (double)NAN, 0);
+    key_text(j, "program", p ? p->program : NULL);
+    bool known = p && p->ended && p->end_reason != 1;
+    key_number(j, "exit_code", known ? (double)p->exit_code : (double)NAN, 0);
+    cm_json_end(j);
+}
+
+static void json_runtimes(cm_json *j, const an_summary *s)
+{
+    cm_json_key(j, "runtime");
+    cm_json_begin_array(j, CM_JSON_INDENTED);
+    for (size_t i = 0; i < s->module_count; i++) {
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        key_text(j, "version", s->modules[i].version);
+        key_text(j, "module", s->modules[i].path);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
+static void json_providers(cm_json *j, const char *providers)
+{
+    cm_json_key(j, "providers");
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    while (*providers) {
+        size_t len = strcspn(providers, ",");
+        if (len)
+            cm_json_bytes(j, providers, len);
+        providers += len + (providers[len] == ',');
+    }
+    cm_json_end(j);
+}
+
+static const struct {
+    const char *key;
+    uint32_t millionths;
+} percentiles[] = {
+    {"p50", 500000}, {"p90", 900000}, {"p95", 950000}, {"p99", 990000}, {"p99_9", 999000}};
+#define PERCENTILE_COUNT (sizeof percentiles / sizeof *percentiles)
+
+static double us(double ns)
+{
+    return ns / 1000.0;
+}
+
+// NAN where there are no successful runs.
+static double of_runs(const cm_histogram *h, double ns)
+{
+    return h->count ? us(ns) : (double)NAN;
+}
+
+static void json_latency(cm_json *j, const an_session *n)
+{
+    const cm_histogram *h = &n->latency;
+    cm_json_key(j, "latency_us");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_number(j, "min", of_runs(h, (double)h->min), 3);
+    key_number(j, "mean", of_runs(h, h->mean), 3);
+    key_number(j, "stddev", us(an_session_stddev_ns(n)), 3);
+    for (size_t i = 0; i < PERCENTILE_COUNT; i++) {
+        uint64_t value = cm_histogram_percentile(h, percentiles[i].millionths);
+        key_number(j, percentiles[i].key, of_runs(h, (double)value), 3);
+    }
+    key_number(j, "max", of_runs(h, (double)h->max), 3);
+    key_number(j, "first", us(an_session_first_ns(n)), 3);
+    key_number(j, "jitter", us(an_session_jitter_ns(n)), 3);
+    cm_json_end(j);
+}
+
+static void json_batches(cm_json *j, const an_session *n)
+{
+    cm_json_key(j, "batch");
+    cm_json_begin_array(j, CM_JSON_INDENTED);
+    for (size_t i = 0; i < n->batch_count; i++) {
+        const an_batch *b = &n->batches[i];
+        double p50_us = us((double)cm_histogram_percentile(&b->latency, 500000));
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        cm_json_key(j, "size");
+        cm_json_int(j, b->size);
+        cm_json_key(j, "runs");
+        cm_json_uint(j, b->latency.count);
+        key_number(j, "p50_us", p50_us, 3);
+        key_number(j, "per_sample_us", b->size > 0 ? p50_us / (double)b->size : (double)NAN, 3);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
+static void json_session(cm_json *j, const an_session *n)
+{
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    cm_json_key(j, "id");
+    cm_json_int(j, n->id);
+    key_text(j, "model", n->model);
+    json_providers(j, n->providers);
+    key_number(j, "load_ms", an_session_load_ns(n) / 1e6, 6);
+    cm_json_key(j, "runs");
+    cm_json_uint(j, n->runs);
+    cm_json_key(j, "failed_runs");
+    cm_json_uint(j, n->failed_runs);
+    key_number(j, "throughput_per_s", an_session_throughput(n), 3);
+    json_latency(j, n);
+    empty_list(j, "ops");
+    cm_json_key(j, "memory");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_null(j, "arena_bytes");
+    key_null(j, "peak_bytes");
+    key_null(j, "growth_bytes_per_run");
+    cm_json_end(j);
+    json_batches(j, n);
+    empty_list(j, "outliers");
+    cm_json_end(j);
+}
+
+void vw_summary_json(vw_io *io, const an_summary *s)
+{
+    cm_json json, *j = &json;
+    cm_json_init(j, &io->out);
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    cm_json_key(j, "schema_version");
+    cm_json_int(j, 1);
+    key_text(j, "ortscope_version", ORTSCOPE_VERSION);
+    json_target(j, s);
+    json_runtimes(j, s);
+    key_number(j, "duration_s", (double)s->end_ns / 1e9, 9);
+    cm_json_key(j, "lost_events");
+    cm_json_uint(j, s->lost_total);
+    int64_t overhead = an_summary_overhead_ns(s);
+    cm_json_key(j, "overhead");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_number(j, "per_run_ns", overhead >= 0 ? (double)overhead : (double)NAN, 0);
+    key_number(j, "share", an_summary_overhead_share(s), 9);
+    cm_json_end(j);
+    cm_json_key(j, "sessions");
+    cm_json_begin_array(j, CM_JSON_INDENTED);
+    for (size_t i = 0; i < s->session_count; i++)
+        if (!vw_session_failed(&s->sessions[i]))
+            json_session(j, &s->sessions[i]);
+    cm_json_end(j);
+    cm_json_key(j, "process");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_null(j, "cpu_percent");
+    key_null(j, "peak_rss_bytes");
+    cm_json_end(j);
+    empty_list(j, "devices");
+    cm_json_end(j);
+}
+
+// --------------------------------------------------------------------------------------------- CSV
+
+static void csv_number(cm_out *out, double value, int decimals)
+{
+    char text[360] = "";
+    if (an_known(value))
+        cm_format_number(text, sizeof text, value, decimals);
+    cm_csv_text(out, text, false);
+}
+
+static void csv_session(cm_out *out, const an_session *n)
+{
+    const cm_histogram *h = &n->latency;
+    cm_out_printf(out, "%lld", (long long)n->id);
+    cm_csv_text(out, n->model, false);
+    cm_csv_text(out, n->providers, false);
+    csv_number(out, an_session_load_ns(n) / 1e6, 6);
+    cm_out_printf(out, ",%llu,%llu", (unsigned long long)n->runs,
+                  (unsigned long long)n->failed_runs);
+    csv_number(out, an_session_throughput(n), 3);
+    csv_number(out, of_runs(h, (double)h->min), 3);
+    csv_number(out, of_runs(h, h->mean), 3);
+    csv_number(out, us(an_session_stddev_ns(n)), 3);
+    for (size_t i = 0; i < PERCENTILE_COUNT; i++) {
+        uint64_t value = cm_histogram_percentile(h, percentiles[i].millionths);
+        csv_number(out, of_runs(h, (double)value), 3);
+    }
+    csv_number(out, of_runs(h, (double)h->max), 3);
+    csv_number(out, us(an_session_first_ns(n)), 3);
+    csv_number(out, us(an_session_jitter_ns(n)), 3);
+    cm_out_char(out, '\n');
+}
+
+void vw_summary_csv(vw_io *io, const an_summary *s)
+{
+    cm_out_text(&io->out, "session,model,providers,load_ms,runs,failed_runs,throughput_per_s,"
+                          "min_us,mean_us,stddev_us,p50_us,p90_us,p95_us,p99_us,p99_9_us,max_us,"
+                          "first_us,jitter_us\n");
+    for (size_t i = 0; i < s->session_count; i++)
+        if (!vw_session_failed(&s->sessions[i]))
+            csv_session(&io->out, &s->sessions[i]);
+}
