@@ -71,7 +71,7 @@ step() {
         say "$label ($((SECONDS - start)) s)"
     else
         say "$label FAILED ($((SECONDS - start)) s), the end of ${log#"$ROOT"/}:"
-        tail -n 60 "$log" | sed 's/^/    /'
+        tail -n "${LOG_LINES:-60}" "$log" | sed 's/^/    /'
     fi
 }
 
