@@ -168,7 +168,7 @@ static void check_changed_byte(size_t place, uint32_t mask)
 
 static void test_every_changed_byte_is_noticed(void)
 {
-    static const uint8_t changes[] = {0x01, 0x02, 0x40, 0x80, 0xff};
+    static const uint8_t changes[] = {0x01, 0x40, 0xff};
     for (size_t place = 0; place < g_file.len; place++)
         for (size_t i = 0; i < sizeof changes; i++) {
             g_file.data[place] ^= changes[i];
