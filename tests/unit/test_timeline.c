@@ -99,7 +99,7 @@ static void test_constant_columns_take_no_room(void)
     tm_writer *w = create();
     uint64_t before = tm_writer_file_bytes(w);
     for (int i = 0; i < 10000; i++)
-        tm_writer_row(w, TM_KIND_mark, (int64_t[]){INT64_MIN, 7});
+        tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){INT64_MIN, 7});
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_flush(w));
     TEST_ASSERT_TRUE(tm_writer_file_bytes(w) - before < 64);
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(w));
@@ -122,11 +122,11 @@ static void test_strings_are_interned_and_come_before_their_use(void)
     TEST_ASSERT_EQUAL_INT64(1, one);
     TEST_ASSERT_EQUAL_INT64(2, two);
     TEST_ASSERT_EQUAL_INT64(one, tm_writer_string(w, "one", 3));
-    tm_writer_row(w, TM_KIND_mark, (int64_t[]){5, two});
+    tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){5, two});
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_flush(w));
     int64_t three = tm_writer_string(w, "three \xff", 7); // not UTF-8
     TEST_ASSERT_EQUAL_INT64(3, three);
-    tm_writer_row(w, TM_KIND_mark, (int64_t[]){6, three});
+    tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){6, three});
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(w));
 
     tm_reader *r = open_reader();
@@ -158,7 +158,7 @@ static void test_many_strings_keep_their_ids(void)
     memset(long_text, 'x', long_len);
     TEST_ASSERT_EQUAL_INT64(COUNT + 1, tm_writer_string(w, long_text, long_len));
     free(long_text);
-    tm_writer_row(w, TM_KIND_mark, (int64_t[]){1, 1});
+    tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){1, 1});
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(w));
     tm_reader *r = open_reader();
     tm_block block;
@@ -177,7 +177,7 @@ static void test_full_blocks_are_written_without_being_asked(void)
 {
     tm_writer *w = create();
     for (int64_t i = 0; i < 40000; i++)
-        tm_writer_row(w, TM_KIND_overhead, (int64_t[]){1, i * 1000, i});
+        tm_writer_row(w, TM_KIND_overhead, (int64_t[TM_overhead_COUNT]){1, i * 1000, i});
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(w));
     tm_reader *r = open_reader();
     tm_block block;
@@ -253,7 +253,7 @@ static void test_a_file_that_is_being_written_can_be_read(void)
     for (int64_t i = 0; i < 5; i++) {
         TEST_ASSERT_EQUAL(CM_END, tm_reader_next(r, &block));
         TEST_ASSERT_NOT_NULL(strstr(tm_reader_damage(r), "still being written"));
-        tm_writer_row(w, TM_KIND_mark, (int64_t[]){i, 0});
+        tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){i, 0});
         TEST_ASSERT_EQUAL(CM_END, tm_reader_next(r, &block)); // not yet flushed
         TEST_ASSERT_EQUAL(CM_OK, tm_writer_flush(w));
         TEST_ASSERT_EQUAL(CM_OK, tm_reader_next(r, &block));
@@ -278,13 +278,14 @@ static void test_a_run_takes_at_most_24_bytes(void)
         int which = (int)(sample_random(&state) % 2);
         int64_t duration = 1100000 + (int64_t)(sample_random(&state) % 350000);
         tm_writer_row(w, TM_KIND_run,
-                      (int64_t[]){1 + which, ++numbers[which], 11848 + 4096 * which, now, duration,
-                                  0, 0, 1 + (int64_t)(sample_random(&state) % 2), 1 + 2 * which,
-                                  2 + 2 * which});
+                      (int64_t[TM_run_COUNT]){
+                          1 + which, ++numbers[which], 11848 + 4096 * which, now, duration, 0, 0,
+                          1 + (int64_t)(sample_random(&state) % 2), 1 + 2 * which, 2 + 2 * which});
         if (now - clocked > 1000000000) {
             clocked = now;
-            tm_writer_row(w, TM_KIND_clock,
-                          (int64_t[]){now, now * 3, now / 100, 1790000000000000000 + now});
+            tm_writer_row(
+                w, TM_KIND_clock,
+                (int64_t[TM_clock_COUNT]){now, now * 3, now / 100, 1790000000000000000 + now});
         }
         if (now - flushed > 250000000) {
             flushed = now;
@@ -338,7 +339,7 @@ static void test_a_failed_write_ends_the_file_at_a_readable_place(void)
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
     for (int64_t i = 0; i < 1000 && status == CM_OK; i++) {
-        tm_writer_row(w, TM_KIND_clock, (int64_t[]){i, INT64_MAX - i, -i, i});
+        tm_writer_row(w, TM_KIND_clock, (int64_t[TM_clock_COUNT]){i, INT64_MAX - i, -i, i});
         status = tm_writer_flush(w);
         written += status == CM_OK;
     }
@@ -346,7 +347,7 @@ static void test_a_failed_write_ends_the_file_at_a_readable_place(void)
     signal(SIGXFSZ, handler);
     TEST_ASSERT_EQUAL(CM_IO, status);
     TEST_ASSERT_NOT_NULL(strstr(cm_error_text(CM_IO), g_path));
-    tm_writer_row(w, TM_KIND_clock, (int64_t[]){0, 0, 0, 0});
+    tm_writer_row(w, TM_KIND_clock, (int64_t[TM_clock_COUNT]){0, 0, 0, 0});
     TEST_ASSERT_EQUAL(CM_IO, tm_writer_flush(w));
     cm_fail(CM_IO, "something else");
     TEST_ASSERT_EQUAL(CM_IO, tm_writer_close(w));

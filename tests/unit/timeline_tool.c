@@ -19,10 +19,13 @@ static cm_status write_example(const char *path)
     tm_writer *w;
     CM_TRY(tm_writer_create(path, &header, &w));
     int64_t text = tm_writer_string(w, "warm", 4);
-    tm_writer_row(w, TM_KIND_run, (int64_t[]){1, 41, 9000, 5000000, 1400123, 0, 0, 1, 1, 2});
-    tm_writer_row(w, TM_KIND_run, (int64_t[]){1, 42, 9000, 6500250, 1398999, 0, 0, 1, 1, 2});
-    tm_writer_row(w, TM_KIND_run, (int64_t[]){1, 43, 9000, 8000100, 60000, 0, 0, 1, 1, 2});
-    tm_writer_row(w, TM_KIND_mark, (int64_t[]){9000000, text});
+    tm_writer_row(w, TM_KIND_run,
+                  (int64_t[TM_run_COUNT]){1, 41, 9000, 5000000, 1400123, 0, 0, 1, 1, 2});
+    tm_writer_row(w, TM_KIND_run,
+                  (int64_t[TM_run_COUNT]){1, 42, 9000, 6500250, 1398999, 0, 0, 1, 1, 2});
+    tm_writer_row(w, TM_KIND_run,
+                  (int64_t[TM_run_COUNT]){1, 43, 9000, 8000100, 60000, 0, 0, 1, 1, 2});
+    tm_writer_row(w, TM_KIND_mark, (int64_t[TM_mark_COUNT]){9000000, text});
     return tm_writer_close(w);
 }
 
