@@ -46,6 +46,7 @@ typedef struct hk_thread {
 // modules
 
 #include "api_map.h"
+#include "tensor_layout.h"
 
 typedef struct hk_module {
     uint32_t id; // on the wire; 0: slot free
@@ -57,6 +58,7 @@ typedef struct hk_module {
     void *target[HK_API_COUNT]; // the function in ORT
     uint32_t hooked, refused;
     bool armed;
+    hk_tensor_layout layout;
     char path[1024];
     char version[32];
 } hk_module;

@@ -49,6 +49,8 @@ enum {
 #define ORT_CALLS(XX)                                                                              \
     XX(GetErrorCode, 1, 0, int, (const OrtStatus *))                                               \
     XX(GetErrorMessage, 2, 0, const char *, (const OrtStatus *))                                   \
+    XX(CreateTensorWithDataAsOrtValue, 49, 0, OrtStatus *,                                         \
+       (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, int, OrtValue **))         \
     XX(IsTensor, 50, 0, OrtStatus *, (const OrtValue *, int *))                                    \
     XX(GetTensorElementType, 60, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))       \
     XX(GetDimensionsCount, 61, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))      \
@@ -56,9 +58,11 @@ enum {
     XX(GetTensorTypeAndShape, 65, 0, OrtStatus *,                                                  \
        (const OrtValue *, OrtTensorTypeAndShapeInfo **))                                           \
     XX(GetValueType, 67, 0, OrtStatus *, (const OrtValue *, int *))                                \
+    XX(CreateCpuMemoryInfo, 69, 0, OrtStatus *, (int, int, OrtMemoryInfo **))                      \
     XX(AllocatorFree, 76, 0, OrtStatus *, (OrtAllocator *, void *))                                \
     XX(GetAllocatorWithDefaultOptions, 78, 0, OrtStatus *, (OrtAllocator **))                      \
     XX(ReleaseStatus, 93, 0, void, (OrtStatus *))                                                  \
+    XX(ReleaseMemoryInfo, 94, 0, void, (OrtMemoryInfo *))                                          \
     XX(ReleaseValue, 96, 0, void, (OrtValue *))                                                    \
     XX(ReleaseTensorTypeAndShapeInfo, 99, 0, void, (OrtTensorTypeAndShapeInfo *))                  \
     XX(SessionGetModelMetadata, 111, 2, OrtStatus *, (const OrtSession *, OrtModelMetadata **))    \

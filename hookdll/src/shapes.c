@@ -26,7 +26,31 @@ static void read_by_handle(hk_module *m, const OrtValue *value, hk_tensor *out)
     }
 }
 
-void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out)
+static OrtStatus *read_by_reference(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    const int64_t *dims = NULL;
+    OrtStatus *status = ORT_CALL(m, GetTensorElementTypeAndShapeDataReference)(
+        value, &out->element_type, &dims, &out->rank);
+    if (!status && out->rank)
+        out->dims = dims;
+    if (out->rank > HK_RANK_MAX)
+        out->rank = HK_RANK_MAX;
+    return status;
+}
+
+static OrtStatus *read_tensor(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    out->onnx_type = ORT_TYPE_TENSOR;
+    if (ORT_HAS(m, GetTensorElementTypeAndShapeDataReference))
+        return read_by_reference(m, value, out);
+    read_by_handle(m, value, out);
+    if (atomic_load(&m->layout.state) == HK_LAYOUT_USABLE && out->element_type)
+        hk_layout_learn(&m->layout, value, out->element_type);
+    return NULL;
+}
+
+// By the public API alone.
+static void read_officially(hk_module *m, const OrtValue *value, hk_tensor *out)
 {
     out->onnx_type = ORT_TYPE_UNKNOWN;
     out->element_type = 0;
@@ -36,26 +60,52 @@ void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out)
         return;
     int is_tensor = 0;
     OrtStatus *status = ORT_CALL(m, IsTensor)(value, &is_tensor);
-    if (!status && is_tensor) {
-        out->onnx_type = ORT_TYPE_TENSOR;
-        if (!ORT_HAS(m, GetTensorElementTypeAndShapeDataReference)) {
-            read_by_handle(m, value, out);
-            return;
-        }
-        const int64_t *dims = NULL;
-        status = ORT_CALL(m, GetTensorElementTypeAndShapeDataReference)(value, &out->element_type,
-                                                                        &dims, &out->rank);
-        if (!status && out->rank)
-            out->dims = dims;
-        if (out->rank > HK_RANK_MAX)
-            out->rank = HK_RANK_MAX;
-    } else if (!status) {
-        status = ORT_CALL(m, GetValueType)(value, &out->onnx_type);
-    }
+    if (!status)
+        status = is_tensor ? read_tensor(m, value, out)
+                           : ORT_CALL(m, GetValueType)(value, &out->onnx_type);
     if (status) {
         out->rank = 0;
         ORT_CALL(m, ReleaseStatus)(status);
     }
+}
+
+// By the layout found for older runtimes; false if that is not possible.
+static inline bool read_quickly(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    if (!value || ORT_HAS(m, GetTensorElementTypeAndShapeDataReference))
+        return false;
+    uint32_t state = atomic_load_explicit(&m->layout.state, memory_order_acquire);
+    if (state == HK_LAYOUT_UNKNOWN) {
+        hk_layout_find(m);
+        state = atomic_load(&m->layout.state);
+    }
+    if (state != HK_LAYOUT_USABLE ||
+        !hk_layout_read(&m->layout, value, &out->element_type, &out->dims, &out->rank) ||
+        out->rank > HK_RANK_MAX)
+        return false;
+    out->onnx_type = ORT_TYPE_TENSOR;
+    return true;
+}
+
+void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    if (!read_quickly(m, value, out))
+        read_officially(m, value, out);
+}
+
+static bool same_tensor(const hk_tensor *a, const hk_tensor *b)
+{
+    return a->onnx_type == b->onnx_type && a->element_type == b->element_type &&
+           a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+// What is sent comes from the public API; it also checks the short way.
+static void read_checked(hk_module *m, const OrtValue *value, hk_tensor *out)
+{
+    hk_tensor quick;
+    read_officially(m, value, out);
+    if (read_quickly(m, value, &quick) && !same_tensor(&quick, out))
+        atomic_store(&m->layout.state, HK_LAYOUT_UNUSABLE);
 }
 
 // ------------------------------------------------------------------------------------ fingerprints
@@ -187,7 +237,7 @@ typedef struct run_values {
 static hk_named_tensor get_run_value(void *context, size_t index)
 {
     run_values *v = context;
-    hk_tensor_read(v->m, v->values[index], &v->tensor);
+    read_checked(v->m, v->values[index], &v->tensor);
     return (hk_named_tensor){hk_text_of(v->names ? v->names[index] : NULL), &v->tensor};
 }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "bench_hook.h"
+
+#include "common/os.h"
+#include "tracelogging/channel.h"
+#include "tracelogging/hook_contract.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <windows.h>
+
+static DWORD(WINAPI *g_attach)(ort_hook_params *);
+static DWORD(WINAPI *g_detach)(void *);
+static tl_section_header *g_view;
+static tl_consumer *g_consumer;
+static uint64_t g_records;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench: %s failed, error %lu\n", what, GetLastError());
+    exit(1);
+}
+
+void bench_hook_load(const wchar_t *dll)
+{
+    HMODULE module = LoadLibraryW(dll);
+    if (!module)
+        die("loading the hook DLL");
+    g_attach = (DWORD(WINAPI *)(ort_hook_params *))(uintptr_t)GetProcAddress(
+        module, ORT_HOOK_ATTACH_EXPORT);
+    g_detach = (DWORD(WINAPI *)(void *))(uintptr_t)GetProcAddress(module, ORT_HOOK_DETACH_EXPORT);
+    if (!g_attach || !g_detach)
+        die("finding the hook's exports");
+}
+
+static uint64_t own_process(void)
+{
+    HANDLE handle = NULL;
+    if (!DuplicateHandle(GetCurrentProcess(), GetCurrentProcess(), GetCurrentProcess(), &handle,
+                         SYNCHRONIZE, FALSE, 0))
+        die("DuplicateHandle");
+    return (uint64_t)(uintptr_t)handle;
+}
+
+double bench_hook_arm(void)
+{
+    size_t bytes = tl_section_bytes(TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
+    HANDLE section =
+        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, NULL);
+    g_view = section ? MapViewOfFile(section, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, 0) : NULL;
+    if (!g_view)
+        die("making the channel");
+    tl_section_init(g_view, TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
+    g_consumer = tl_consumer_create(g_view, TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
+    g_records = 0;
+    ort_hook_params params = {
+        .size = sizeof params,
+        .abi = ORT_HOOK_ABI,
+        .section = (uint64_t)(uintptr_t)section,
+        .section_bytes = bytes,
+        .wake_hook = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
+        .wake_collector = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
+        .collector_process = own_process(),
+        .collector_pid = GetCurrentProcessId()};
+    uint64_t begin = cm_monotonic_ns();
+    if (g_attach(&params) != ORT_HOOK_OK)
+        die("attaching");
+    return (double)(cm_monotonic_ns() - begin) / 1e6;
+}
+
+static void count(void *context, const tl_record *record, const uint8_t *payload)
+{
+    (void)context;
+    (void)record;
+    (void)payload;
+    g_records++;
+}
+
+uint64_t bench_hook_drain(void)
+{
+    tl_consumer_drain(g_consumer, count, NULL);
+    return g_records;
+}
+
+void bench_hook_disarm(void)
+{
+    g_detach(NULL);
+    tl_consumer_destroy(g_consumer);
+    UnmapViewOfFile(g_view);
+}

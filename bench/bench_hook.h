@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The hook DLL in our own process, armed and disarmed at will, so that both states can be measured
+// in turn within one run.
+#pragma once
+
+#include <stdint.h>
+
+void bench_hook_load(const wchar_t *dll);
+double bench_hook_arm(void); // milliseconds that it took
+void bench_hook_disarm(void);
+uint64_t bench_hook_drain(void); // records read since armed, so far
