@@ -200,6 +200,28 @@ static void test_padding_must_end_at_the_end(void)
     }
 }
 
+static void test_padding_must_be_published_whole(void)
+{
+    put_record(0, 0, RING_BYTES, 0); // a whole ring of padding
+    atomic_store(&fixture_slot(section, 0)->head, 64);
+    drain();
+    TEST_ASSERT_EQUAL_UINT64(1, tl_consumer_losses(consumer).damaged);
+}
+
+static void test_head_must_be_aligned(void)
+{
+    for (uint64_t stray = 1; stray < 8; stray++) {
+        tl_producer p;
+        TEST_ASSERT_TRUE(tl_producer_claim(&p, section, 1));
+        TEST_ASSERT_TRUE(fixture_put(&p, 0x7777, 0, 40));
+        atomic_fetch_add(&fixture_slot(section, 0)->head, stray);
+        drain();
+        TEST_ASSERT_EQUAL_UINT64(0, good);
+        TEST_ASSERT_EQUAL_UINT64(1, tl_consumer_losses(consumer).damaged);
+        remake();
+    }
+}
+
 static void test_damaged_ring_goes_on_at_its_head(void)
 {
     tl_producer p;
@@ -345,6 +367,8 @@ int main(void)
     RUN_TEST(test_slot_fields_set_to_garbage);
     RUN_TEST(test_every_record_size);
     RUN_TEST(test_padding_must_end_at_the_end);
+    RUN_TEST(test_padding_must_be_published_whole);
+    RUN_TEST(test_head_must_be_aligned);
     RUN_TEST(test_damaged_ring_goes_on_at_its_head);
     RUN_TEST(test_ring_recovers_from_stray_head_and_tail);
     RUN_TEST(test_ring_that_never_makes_sense_is_given_up);

@@ -283,6 +283,23 @@ static void test_fields_reordered_added_removed(void)
     TEST_ASSERT_EQUAL_INT(TL_EVENT_PAD, event);
 }
 
+static void test_lists_of_another_element_size_are_not_ours(void)
+{
+    static const uint8_t types[] = {4 | 64, 8 | 64, 12 | 64, 15 | 64};
+    static const uint8_t sizes[] = {1, 4, 8, 16};
+    for (size_t i = 0; i < sizeof types; i++) {
+        schema_builder b = {0};
+        begin_event(&b, 7, "Tensor");
+        add_field(&b, "dims", types[i]);
+        end_event(&b);
+        use(&b);
+        uint8_t payload[2 + 16] = {1};
+        TEST_ASSERT_TRUE(tl_decode(decoder, 7, payload, 2u + sizes[i], &event, values));
+        TEST_ASSERT_EQUAL_UINT32(0, values[TL_Tensor_dims].count);
+        TEST_ASSERT_NULL(values[TL_Tensor_dims].array);
+    }
+}
+
 static void test_types_that_we_can_not_measure_end_the_event(void)
 {
     static const uint8_t types[] = {0, 1, 2, 16, 19, 24, 26, 31, 1 | 64, 23 | 64};
@@ -406,6 +423,7 @@ int main(void)
     RUN_TEST(test_encoder_cuts_text_that_is_no_utf8);
     RUN_TEST(test_string_longer_than_its_count_can_say);
     RUN_TEST(test_fields_reordered_added_removed);
+    RUN_TEST(test_lists_of_another_element_size_are_not_ours);
     RUN_TEST(test_types_that_we_can_not_measure_end_the_event);
     RUN_TEST(test_tags_and_custom_types_are_stepped_over);
     RUN_TEST(test_schema_cut_anywhere_is_refused);

@@ -1,0 +1,5 @@
+ortscope_fuzzer(fuzz_channel SOURCES fuzz_channel.c LIBS tl_tracelogging)
+ortscope_fuzzer(fuzz_decoder SOURCES fuzz_decoder.c LIBS tl_tracelogging)
+if(TARGET fuzz_channel)
+    target_include_directories(fuzz_channel PRIVATE ${CMAKE_SOURCE_DIR}/tracelogging/src)
+endif()
