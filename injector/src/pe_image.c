@@ -183,22 +183,21 @@ static uint32_t element(uint32_t table, uint32_t index, uint32_t size)
     return table + index * size;
 }
 
-// strcmp of `name` with the string at `rva`, read no further than needed.
+// The sign of strcmp(name, string at `rva`).
 static bool compare_name(inj_read_image_fn *read, void *context, uint32_t rva, const char *name,
                          int *out_order)
 {
     char there[EXPORT_NAME_MAX];
     size_t name_bytes = strlen(name) + 1;
-    // The last name of a table may end right before an unreadable page: byte by byte, then.
-    for (size_t i = 0; i < name_bytes; i++) {
-        if (!read(context, rva + (uint32_t)i, &there[i], 1))
-            return false;
-        if (there[i] != name[i]) {
-            *out_order = (unsigned char)name[i] < (unsigned char)there[i] ? -1 : 1;
-            return true;
-        }
-    }
+    // The last name of a table may end right before an unreadable page: then byte by byte.
+    bool whole = read(context, rva, there, name_bytes);
     *out_order = 0;
+    for (size_t i = 0; i < name_bytes && *out_order == 0; i++) {
+        if (!whole && !read(context, rva + (uint32_t)i, &there[i], 1))
+            return false;
+        if (there[i] != name[i])
+            *out_order = (unsigned char)name[i] < (unsigned char)there[i] ? -1 : 1;
+    }
     return true;
 }
 

@@ -19,14 +19,19 @@ injector_stub(stub_hook ${injector_dir})
 injector_stub(stub_hook_old ${injector_dir}/old STUB_VERSION="0.0.9")
 
 enable_language(RC)
-add_library(stub_ort SHARED stub_ort.c stub_ort.rc)
-target_link_libraries(stub_ort PRIVATE ortscope_flags)
-set_target_properties(stub_ort PROPERTIES PREFIX "" RUNTIME_OUTPUT_DIRECTORY ${injector_dir})
+foreach(stub stub_ort stub_ort_opaque)
+    add_library(${stub} SHARED stub_ort.c stub_ort.rc)
+    target_link_libraries(${stub} PRIVATE ortscope_flags)
+    target_compile_options(${stub} PRIVATE $<$<COMPILE_LANGUAGE:C>:-O2>) # one lea, as in the real one
+    set_target_properties(${stub} PROPERTIES PREFIX "" RUNTIME_OUTPUT_DIRECTORY ${injector_dir})
+endforeach()
+target_compile_definitions(stub_ort_opaque PRIVATE STUB_ORT_OPAQUE)
 
 foreach(test test_injector test_injector_deaths test_injector_refusals)
     ortscope_test(${test} SOURCES ${test}.c injector_fixture.c LIBS inj_injector
         LABELS integration TIMEOUT 300)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/injector/src)
     set_target_properties(${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${injector_dir})
-    add_dependencies(${test} echo_target idle_target parent_target stub_hook stub_hook_old stub_ort)
+    add_dependencies(${test} echo_target idle_target parent_target stub_hook stub_hook_old stub_ort
+        stub_ort_opaque)
 endforeach()

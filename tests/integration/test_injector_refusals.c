@@ -173,17 +173,22 @@ static void test_own_dll_missing_wrong_or_of_another_version(void)
     TEST_ASSERT_EQUAL(42, fx_idle_end(&idle));
 }
 
+static void load_into(inj_target *target, const wchar_t *path)
+{
+    HMODULE kernel32 = GetModuleHandleW(L"kernel32.dll");
+    uint64_t load = (uint64_t)(ULONG_PTR)GetProcAddress(kernel32, "LoadLibraryW");
+    inj_remote_result result;
+    TEST_ASSERT_EQUAL(CM_OK,
+                      inj_remote_call(target, load, path, (wcslen(path) + 1) * 2, "load", &result));
+    TEST_ASSERT_NOT_EQUAL(0, result.exit_code);
+}
+
 static void test_hook_of_another_version_in_the_target(void)
 {
     fx_idle idle = fx_idle_start("idle_target.exe", "-");
     inj_target *target;
     TEST_ASSERT_EQUAL(CM_OK, inj_open(idle.pid, &target));
-    inj_remote_result result;
-    wchar_t *path = fx_wide_path("old\\ortscope_hook.dll");
-    uint64_t load =
-        (uint64_t)(ULONG_PTR)GetProcAddress(GetModuleHandleW(L"kernel32"), "LoadLibraryW");
-    TEST_ASSERT_EQUAL(CM_OK,
-                      inj_remote_call(target, load, path, (wcslen(path) + 1) * 2, "load", &result));
+    load_into(target, fx_wide_path("old\\ortscope_hook.dll"));
     inj_target_close(target);
     attach_fails(&idle, NULL, "version 0.0.9");
     TEST_ASSERT_EQUAL(CM_NOT_FOUND, inj_detach_pid(idle.pid)); // it is dormant
@@ -276,36 +281,36 @@ static void test_list_tells_who_is_attached(void)
     TEST_ASSERT_EQUAL(42, fx_idle_end(&idle));
 }
 
-// Two DLLs that export OrtGetApiBase, one under a name of its own, as in a Python extension.
+// Under its own name, under another one (as in a Python extension), both, and one that does not
+// tell its whole version.
 static void test_list_finds_the_runtime(void)
 {
     static const struct {
-        const char *file, *loaded_first;
-    } cases[] = {{"onnxruntime.dll", NULL},
-                 {"native_part.pyd", NULL},
-                 {"onnxruntime.dll", "native_part.pyd"}};
-    uint64_t load =
-        (uint64_t)(ULONG_PTR)GetProcAddress(GetModuleHandleW(L"kernel32"), "LoadLibraryW");
-    for (int i = 0; i < 3; i++) {
+        const char *stub, *file, *loaded_first, *version;
+    } cases[] = {
+        {"stub_ort.dll", "onnxruntime.dll", NULL, "1.99.4"},
+        {"stub_ort.dll", "native_part.pyd", NULL, "1.99.4"},
+        {"stub_ort.dll", "onnxruntime.dll", "native_part.pyd", "1.99.4"},
+        {"stub_ort_opaque.dll", "onnxruntime.dll", NULL, "1.99"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fx_idle idle = fx_idle_start("idle_target.exe", "-");
         inj_target *target;
-        inj_remote_result result;
         TEST_ASSERT_EQUAL(CM_OK, inj_open(idle.pid, &target));
         const char *load_these[] = {cases[i].loaded_first, cases[i].file};
         for (int k = 0; k < 2; k++) {
             if (load_these[k] == NULL)
                 continue;
             wchar_t *path = fx_wide_path(load_these[k]);
-            CopyFileW(fx_wide_path("stub_ort.dll"), path, FALSE);
-            TEST_ASSERT_EQUAL(CM_OK, inj_remote_call(target, load, path, (wcslen(path) + 1) * 2,
-                                                     "load", &result));
+            TEST_ASSERT_TRUE(CopyFileW(fx_wide_path(cases[i].stub), path, FALSE));
+            load_into(target, path);
         }
         wanted w = {.pid = idle.pid};
         TEST_ASSERT_EQUAL(CM_OK, inj_list(take_wanted, &w));
         TEST_ASSERT_TRUE(w.found);
         TEST_ASSERT_NOT_NULL_MESSAGE(strstr(w.process.ort_module, cases[i].file),
                                      w.process.ort_module);
-        TEST_ASSERT_EQUAL_STRING("1.99.3", w.process.ort_version);
+        TEST_ASSERT_EQUAL_STRING(cases[i].version, w.process.ort_version);
         inj_target_close(target);
         TEST_ASSERT_EQUAL(42, fx_idle_end(&idle));
     }

@@ -251,6 +251,19 @@ static void test_every_export_is_found(void)
     }
 }
 
+static void test_name_right_before_the_end_is_read(void)
+{
+    static image i;
+    uint32_t rva = 0;
+    make_image(&i);
+    memmove(i.bytes + IMAGE_BYTES - 5, "Beta", 5); // a longer name can't be read as a whole there
+    put32(i.bytes + 0x280 + 4 * 1, IMAGE_BYTES - 5);
+    TEST_ASSERT_TRUE(inj_image_find_export(read_image, &i, "Alpha", &rva));
+    TEST_ASSERT_TRUE(inj_image_find_export(read_image, &i, "Beta", &rva));
+    TEST_ASSERT_EQUAL_HEX32(0xc01, rva);
+    TEST_ASSERT_FALSE(inj_image_find_export(read_image, &i, "BetaTest", &rva));
+}
+
 static void test_missing_exports_and_forwarders_are_not(void)
 {
     static image i;
@@ -291,6 +304,7 @@ int main(void)
     RUN_TEST(test_cut_anywhere);
     RUN_TEST(test_garbled_headers_stay_in_bounds);
     RUN_TEST(test_every_export_is_found);
+    RUN_TEST(test_name_right_before_the_end_is_read);
     RUN_TEST(test_missing_exports_and_forwarders_are_not);
     RUN_TEST(test_garbled_export_tables_are_bounded);
     return UNITY_END();

@@ -3,6 +3,8 @@
 // reads.
 #include "win_internal.h"
 
+#include "../ort_version.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +109,7 @@ typedef struct ort_search {
     bool any_name;
 } ort_search;
 
+// What follows the minor number in ORT's file versions is a date.
 static void file_version(const wchar_t *path, char *out, size_t out_bytes)
 {
     DWORD unused, bytes = GetFileVersionInfoSizeW(path, &unused);
@@ -115,8 +118,8 @@ static void file_version(const wchar_t *path, char *out, size_t out_bytes)
     UINT len;
     if (data != NULL && GetFileVersionInfoW(path, 0, bytes, data) &&
         VerQueryValueW(data, L"\\", (void **)&info, &len) && len >= sizeof *info)
-        snprintf(out, out_bytes, "%u.%u.%u", (unsigned)HIWORD(info->dwFileVersionMS),
-                 (unsigned)LOWORD(info->dwFileVersionMS), (unsigned)HIWORD(info->dwFileVersionLS));
+        snprintf(out, out_bytes, "%u.%u", (unsigned)HIWORD(info->dwFileVersionMS),
+                 (unsigned)LOWORD(info->dwFileVersionMS));
     free(data);
 }
 
@@ -135,10 +138,13 @@ static bool match_ort(void *context, const inj_module *module)
     bool is_candidate =
         search->any_name ? !has_name && !starts_with(module->path, search->windows) : has_name;
     uint64_t address;
-    if (!is_candidate || !inj_module_export(search->process, module, "OrtGetApiBase", &address))
+    if (!is_candidate || !inj_module_export(search->process, module, INJ_ORT_EXPORT, &address))
         return true;
     inj_utf8(module->path, search->out->ort_module, sizeof search->out->ort_module);
-    file_version(module->path, search->out->ort_version, sizeof search->out->ort_version);
+    char *version = search->out->ort_version;
+    size_t version_bytes = sizeof search->out->ort_version;
+    if (!inj_module_ort_version(search->process, module, version, version_bytes))
+        file_version(module->path, version, version_bytes);
     return false;
 }
 

@@ -62,6 +62,9 @@ bool inj_each_module(HANDLE process, bool (*fn)(void *context, const inj_module 
 bool inj_module_export(HANDLE process, const inj_module *module, const char *name,
                        uint64_t *out_address);
 
+// Version of the ONNX Runtime in it; false if its code does not tell.
+bool inj_module_ort_version(HANDLE process, const inj_module *module, char *out, size_t out_bytes);
+
 // True if both paths name the same file.
 bool inj_same_file(const wchar_t *a, const wchar_t *b);
 
