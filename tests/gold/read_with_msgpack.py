@@ -25,6 +25,8 @@ def column_values(column, rows, encoding, unsigned):
         for number in column:
             total = total + number if encoding == "delta" else number
             values.append(total)
+    if unsigned and min(values) < 0:
+        raise ValueError("a negative number in a column without sign")
     return [v % 2**64 if unsigned else signed(v) for v in values]
 
 

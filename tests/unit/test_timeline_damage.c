@@ -118,6 +118,25 @@ static void test_cut_at_every_byte_gives_the_whole_blocks(void)
     }
 }
 
+// Blocks that are skipped unread may be cut as well.
+static void test_cut_is_told_to_who_skips_everything(void)
+{
+    for (size_t cut = g_ends[0], object = 0; cut < g_file.len; cut++) {
+        tm_reader *r;
+        tm_block block;
+        while (g_ends[object + 1] <= cut)
+            object++;
+        TEST_ASSERT_EQUAL(CM_OK, tm_reader_open_memory(g_file.data, cut, &r));
+        tm_reader_only(r, 0);
+        TEST_ASSERT_EQUAL(CM_END, tm_reader_next(r, &block));
+        const char *expected =
+            cut == g_ends[object] ? "no end mark" : "ends in the middle of a block";
+        TEST_ASSERT_NOT_NULL(tm_reader_damage(r));
+        TEST_ASSERT_NOT_NULL(strstr(tm_reader_damage(r), expected));
+        tm_reader_close(r);
+    }
+}
+
 static void test_cut_files_on_disk_too(void)
 {
     for (size_t cut = g_ends[0]; cut <= g_file.len; cut += 97) {
@@ -224,9 +243,8 @@ static void with_index(cm_buf *out, const tm_index_entry *entries, size_t count,
     cm_buf_deinit(&scratch);
 }
 
-static void expect_all_runs(const cm_buf *file)
+static void expect_all_of(const cm_buf *file, uint32_t mask)
 {
-    static const uint32_t mask = 1u << TM_KIND_run | 1u << TM_KIND_session | 1u << TM_KIND_mark;
     tm_reader *r;
     sample_content got;
     TEST_ASSERT_EQUAL(CM_OK, tm_reader_open_memory(file->data, file->len, &r));
@@ -240,6 +258,11 @@ static void expect_all_runs(const cm_buf *file)
     TEST_ASSERT_EQUAL_STRING("model.onnx", tm_reader_string(r, 1));
     sample_free(&got);
     tm_reader_close(r);
+}
+
+static void expect_all_runs(const cm_buf *file)
+{
+    expect_all_of(file, 1u << TM_KIND_run | 1u << TM_KIND_session | 1u << TM_KIND_mark);
 }
 
 static size_t true_index(tm_index_entry *entries)
@@ -288,6 +311,13 @@ static void test_a_wrong_index_changes_nothing(void)
     }
     with_index(&file, good + 1, count - 1, UINT64_MAX); // the first block is missing
     expect_all_runs(&file);
+    for (size_t i = 1; i < count; i++) { // one behind a block that is read is missing
+        memcpy(bad, good, sizeof bad);
+        memmove(bad + i, bad + i + 1, (count - i - 1) * sizeof *bad);
+        with_index(&file, bad, count - 1, UINT64_MAX);
+        if (good[i - 1].kind != TM_KIND_env)
+            expect_all_of(&file, ~(1u << TM_KIND_env));
+    }
     cm_buf_deinit(&file);
 }
 
@@ -313,6 +343,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_the_sample_has_every_object);
     RUN_TEST(test_cut_at_every_byte_gives_the_whole_blocks);
+    RUN_TEST(test_cut_is_told_to_who_skips_everything);
     RUN_TEST(test_cut_files_on_disk_too);
     RUN_TEST(test_every_changed_byte_is_noticed);
     RUN_TEST(test_bytes_behind_the_end_are_told);

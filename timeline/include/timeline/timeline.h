@@ -72,9 +72,11 @@ typedef struct tm_writer tm_writer;
 cm_status tm_writer_create(const char *path, const tm_header *header, tm_writer **out);
 
 // Interns `len` bytes of UTF-8 and returns their id; the same bytes give the same id. Empty: 0.
+// What is not valid becomes U+FFFD, what is longer than 1 MiB is cut. 0 also when the file has as
+// many strings as the format allows (4 million or 256 MiB): a target must not fill our memory.
 int64_t tm_writer_string(tm_writer *w, const char *text, size_t len);
 
-// Copies one row of tm_kind_get(kind)->column_count values.
+// Copies one row of tm_kind_get(kind)->column_count values. Flushes by itself when a block is full.
 void tm_writer_row(tm_writer *w, tm_kind kind, const int64_t *values);
 
 // Puts every gathered row into the file and hands the bytes to the operating system.
@@ -103,13 +105,16 @@ void tm_reader_close(tm_reader *r);
 // Borrowed until close.
 const tm_header *tm_reader_header(const tm_reader *r);
 
-// The next block of a known kind, CM_END after the last whole one.
+// The next block of a known kind, CM_END after the last whole one. May be called again after
+// CM_END: it goes on when the file has grown meanwhile.
 cm_status tm_reader_next(tm_reader *r, tm_block *out);
 
-// Only blocks of these kinds (bit = 1u << kind) are read from now on; others are skipped unread.
+// Only blocks of these kinds (bit = 1u << kind) are read from now on; others are skipped unread,
+// by the file's index when it has a good one. Damage in blocks that are not read stays unnoticed.
 void tm_reader_only(tm_reader *r, uint32_t kind_mask);
 
-// NUL-terminated, borrowed until close; "" for 0 and for ids that the file does not define.
+// NUL-terminated valid UTF-8, borrowed until close; "" for 0 and for ids that the file does not
+// define (up to the last block read).
 const char *tm_reader_string(const tm_reader *r, int64_t id);
 
 // After CM_END: NULL if the file was complete, else one sentence ("the file ends in the middle of
