@@ -157,11 +157,12 @@ static uint64_t offset_in(uint64_t ip, const uint8_t *start)
     return ip - (uint64_t)(uintptr_t)start;
 }
 
-// A thread at the very first byte has not entered yet and will meet the jump.
-static bool stands_under_patch(const hk_thread *thread, const hk_op *op)
+// A thread at the very first byte has not entered yet and will meet the jump. One behind the patch
+// but in moved code could still branch back into it.
+static bool stands_in_moved_code(const hk_thread *thread, const hk_op *op)
 {
     uint64_t offset = offset_in(thread->ip, op->entry->target);
-    return offset > 0 && offset < HK_RELOC_PATCH_LEN;
+    return offset > 0 && (offset < HK_RELOC_PATCH_LEN || offset < op->entry->moved_len);
 }
 
 static bool move_thread_out(hk_thread *thread, const hk_op *op, hk_detour_result *result)
@@ -187,7 +188,7 @@ static hk_detour_reason clear_target(const hk_op *op, hk_detour_result *result)
         return HK_DETOUR_OK;
     for (size_t i = 0; i < hk_threads_count(); i++) {
         hk_thread *thread = hk_threads_at(i);
-        if (stands_under_patch(thread, op) && !move_thread_out(thread, op, result))
+        if (stands_in_moved_code(thread, op) && !move_thread_out(thread, op, result))
             return HK_DETOUR_THREAD_INSIDE;
     }
     return HK_DETOUR_OK;

@@ -7,29 +7,32 @@
 #include "hookdll/detour.h"
 #include "reloc_x64.h"
 
-// A slot is 128 bytes within 2 GB of its function: a relay of 16 bytes (jmp [rip+2] and the aligned
-// address of the hook, which can so be replaced by one store), then the trampoline.
+// A slot is 128 or 512 bytes within 2 GB of its function: a relay of 16 bytes (jmp [rip+2] and the
+// aligned address of the hook, which can so be replaced by one store), then the trampoline.
 enum {
-    HK_SLOT_LEN = 128,
+    HK_SLOT_SHORT = 128,
+    HK_SLOT_LONG = 512,
     HK_SLOT_TRAMPOLINE = 16,
     HK_SLOT_HOOK = 8,
     HK_PAGE_LEN = 4096,
 };
-_Static_assert(HK_SLOT_TRAMPOLINE + HK_RELOC_OUT_MAX == HK_SLOT_LEN, "a trampoline fills its slot");
+_Static_assert(HK_SLOT_TRAMPOLINE + HK_RELOC_SHORT_OUT == HK_SLOT_SHORT, "fills its slot");
+_Static_assert(HK_SLOT_TRAMPOLINE + HK_RELOC_OUT_MAX == HK_SLOT_LONG, "fills its slot");
 
 // One function that is or was hooked. Never freed: the same function gets its slot back.
 typedef struct hk_entry {
     struct hk_entry *next;
     uint8_t *target;
     uint8_t *slot;
+    size_t slot_len;
     void *hook;
     uint8_t original[HK_RELOC_PATCH_LEN];
     uint8_t patch[HK_RELOC_PATCH_LEN];
     bool attached;
     bool pending; // named by an operation of the open transaction
-    uint8_t moved_len;
-    uint8_t map_count;
-    hk_reloc_map map[HK_RELOC_MAP_MAX];
+    uint16_t moved_len;
+    uint16_t map_count;
+    hk_reloc_map map[HK_RELOC_INSNS_MAX + 1];
 } hk_entry;
 
 typedef struct hk_op {
@@ -54,9 +57,10 @@ typedef struct hk_thread {
 hk_entry *hk_entry_find_target(const void *target);
 hk_entry *hk_entry_find_trampoline(const void *trampoline);
 hk_entry *hk_entry_first(void);
-hk_entry *hk_entry_add(uint8_t *target);       // null: no memory
-uint8_t *hk_slot_take(const uint8_t *near_to); // writable until hk_slots_lock; null: none in reach
-bool hk_slots_unlock(void);                    // makes all slots writable; they stay executable
+hk_entry *hk_entry_add(uint8_t *target); // null: no memory
+// Writable until hk_slots_lock; null: none in reach.
+uint8_t *hk_slot_take(const uint8_t *near_to, size_t len);
+bool hk_slots_unlock(void); // makes all slots writable; they stay executable
 void hk_slots_lock(void);
 void *hk_memory(size_t len); // zeroed, never freed; null: no memory
 

@@ -158,17 +158,17 @@ static slot_block *add_block(const uint8_t *target)
     return block;
 }
 
-uint8_t *hk_slot_take(const uint8_t *near_to)
+uint8_t *hk_slot_take(const uint8_t *near_to, size_t len)
 {
     slot_block *block = g_memory.blocks;
-    while (block && (block->used == BLOCK_LEN || !is_near(block->base, near_to)))
+    while (block && (BLOCK_LEN - block->used < len || !is_near(block->base, near_to)))
         block = block->next;
     if (!block)
         block = add_block(near_to);
     if (!block)
         return NULL;
     uint8_t *slot = block->base + block->used;
-    block->used += HK_SLOT_LEN;
+    block->used += len;
     return slot;
 }
 

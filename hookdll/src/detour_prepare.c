@@ -6,7 +6,7 @@
 
 #include <windows.h>
 
-enum { UNWIND_CHAINED = 4, FUNCTION_PIECES_MAX = 64 };
+enum { UNWIND_CHAINED = 4, FUNCTION_PIECES_MAX = 64, LONGEST_INSN = 15 };
 
 // Bytes that can be read and executed from `at` on, up to `wanted`.
 static size_t executable_len(const uint8_t *at, size_t wanted)
@@ -77,45 +77,56 @@ static hk_detour_reason check_neighbours(const uint8_t *target)
     return HK_DETOUR_OK;
 }
 
-static hk_detour_reason move_to_slot(uint8_t *target, const uint8_t *slot, hk_reloc_result *moved)
+static hk_detour_reason move_to(uint8_t *target, const uint8_t *slot, hk_reloc_result *moved)
 {
+    hk_reloc_code body = find_body(target);
     hk_reloc_code code = {.bytes = target, .address = (uint64_t)(uintptr_t)target};
-    code.len = executable_len(target, HK_RELOC_MOVED_MAX);
-    return hk_reloc_move(&code, (uint64_t)(uintptr_t)slot + HK_SLOT_TRAMPOLINE, moved);
+    code.len = executable_len(target, HK_RELOC_MOVED_MAX + LONGEST_INSN);
+    uint64_t trampoline = (uint64_t)(uintptr_t)slot + HK_SLOT_TRAMPOLINE;
+    return hk_reloc_move_function(&body, &code, trampoline, moved);
 }
 
 static void fill_slot(uint8_t *slot, const hk_reloc_result *moved)
 {
     memcpy(slot, "\xff\x25\x02\0\0\0\xcc\xcc", 8); // jmp [rip+2], the hook's address follows
     memcpy(slot + HK_SLOT_TRAMPOLINE, moved->bytes, moved->len);
-    FlushInstructionCache(GetCurrentProcess(), slot, HK_SLOT_LEN);
+    FlushInstructionCache(GetCurrentProcess(), slot, HK_SLOT_TRAMPOLINE + (SIZE_T)moved->len);
+}
+
+static hk_detour_reason take_slot(hk_entry *entry, hk_reloc_result *moved)
+{
+    // First as if in place: what doesn't depend on the slot is refused without spending one.
+    hk_detour_reason reason = move_to(entry->target, entry->target, moved);
+    if (reason != HK_DETOUR_OK)
+        return reason;
+    size_t len = moved->len > HK_RELOC_SHORT_OUT ? HK_SLOT_LONG : HK_SLOT_SHORT;
+    uint8_t *slot = hk_slot_take(entry->target, len);
+    if (!slot)
+        return HK_DETOUR_NO_NEAR_MEMORY;
+    reason = move_to(entry->target, slot, moved);
+    if (reason != HK_DETOUR_OK)
+        return reason;
+    if (moved->len > len - HK_SLOT_TRAMPOLINE)
+        return HK_DETOUR_OUT_OF_RANGE;
+    fill_slot(slot, moved);
+    entry->slot = slot;
+    entry->slot_len = len;
+    return HK_DETOUR_OK;
 }
 
 // Gives the entry a slot whose trampoline is right for the function as it is now. A slot that was
 // filled for other bytes is left as it is: a thread may still be in it.
 static hk_detour_reason find_slot(hk_entry *entry, hk_reloc_result *moved)
 {
-    if (entry->slot) {
-        hk_detour_reason reason = move_to_slot(entry->target, entry->slot, moved);
-        if (reason != HK_DETOUR_OK)
-            return reason;
-        if (memcmp(entry->slot + HK_SLOT_TRAMPOLINE, moved->bytes, moved->len) == 0)
-            return HK_DETOUR_OK;
-    } else {
-        // Refused here without spending a slot, as far as that doesn't depend on the slot.
-        hk_detour_reason reason = move_to_slot(entry->target, entry->target, moved);
-        if (reason != HK_DETOUR_OK)
-            return reason;
-    }
-    uint8_t *slot = hk_slot_take(entry->target);
-    if (!slot)
-        return HK_DETOUR_NO_NEAR_MEMORY;
-    hk_detour_reason reason = move_to_slot(entry->target, slot, moved);
+    if (!entry->slot)
+        return take_slot(entry, moved);
+    hk_detour_reason reason = move_to(entry->target, entry->slot, moved);
     if (reason != HK_DETOUR_OK)
         return reason;
-    fill_slot(slot, moved);
-    entry->slot = slot;
-    return HK_DETOUR_OK;
+    if (moved->len <= entry->slot_len - HK_SLOT_TRAMPOLINE &&
+        memcmp(entry->slot + HK_SLOT_TRAMPOLINE, moved->bytes, moved->len) == 0)
+        return HK_DETOUR_OK;
+    return take_slot(entry, moved);
 }
 
 static void make_patch(hk_entry *entry, void *hook, const hk_reloc_result *moved)
@@ -146,10 +157,6 @@ static hk_detour_reason prepare_attach(hk_op *op)
         return HK_DETOUR_NO_MEMORY;
     hk_reloc_result moved;
     reason = find_slot(entry, &moved);
-    if (reason != HK_DETOUR_OK)
-        return reason;
-    hk_reloc_code body = find_body(target);
-    reason = hk_reloc_check_branches(&body, (size_t)(target - body.bytes), moved.moved_len);
     if (reason != HK_DETOUR_OK)
         return reason;
     make_patch(entry, op->hook, &moved);

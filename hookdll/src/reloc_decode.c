@@ -90,6 +90,8 @@ bool hk_insn_decode(const hk_reloc_code *code, size_t offset, hk_insn *insn)
         }
     }
     out.is_padding = zi.mnemonic == ZYDIS_MNEMONIC_NOP || zi.mnemonic == ZYDIS_MNEMONIC_INT3;
+    out.is_computed =
+        zi.mnemonic == ZYDIS_MNEMONIC_JMP && out.kind == HK_INSN_END && out.disp_offset == 0;
     if (zi.mnemonic == ZYDIS_MNEMONIC_NOP || zi.mnemonic == ZYDIS_MNEMONIC_LEA)
         out.reads_memory = false;
     *insn = out;

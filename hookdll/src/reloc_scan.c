@@ -1,71 +1,97 @@
 // SPDX-License-Identifier: MIT
-// Finds branches that lead into the bytes about to be patched. Near branches are looked for at
-// every byte position, so that data between the instructions can't hide one; short ones by decoding
-// what lies within their reach. Too careful is fine (a refusal), too trusting is not.
+// Finds branches that lead into the instructions about to be moved. Near branches are looked for
+// at every byte position, so that data between the instructions can't hide one; short ones by
+// decoding what lies within their reach. Too careful is fine (a refusal), too trusting is not.
 #include "reloc_x64.h"
 
 #include <string.h>
 
 enum { SHORT_REACH = 128 };
 
-static bool leads_in(uint64_t target, uint64_t patch, bool is_call)
+typedef struct scan {
+    const hk_reloc_code *body;
+    size_t entry;
+    size_t after;    // where the moved instructions end
+    uint64_t target; // the address of what is patched
+    uint64_t len;    // and how many bytes of it must not be led into
+    size_t found;    // result of hk_reloc_find_branch
+} scan;
+
+// A call of the function by itself is a call like any other and goes to the hook.
+static bool leads_in(const scan *s, uint64_t target, bool is_call)
 {
-    uint64_t offset = target - patch;
-    // A call of the function by itself is a call like any other and goes to the hook.
-    if (is_call && offset == 0)
-        return false;
-    return offset < HK_RELOC_PATCH_LEN;
+    uint64_t offset = target - s->target;
+    return offset < s->len && !(is_call && offset == 0);
 }
 
-static bool near_branch_leads_in(const hk_reloc_code *body, size_t pos, uint64_t patch)
+static void note(scan *s, size_t end)
 {
-    const uint8_t *at = body->bytes + pos;
-    size_t left = body->len - pos;
+    size_t needed = end <= s->entry ? SIZE_MAX : end - s->entry;
+    if (needed > s->found)
+        s->found = needed;
+}
+
+static void note_near_branch(scan *s, size_t pos)
+{
+    const uint8_t *at = s->body->bytes + pos;
+    size_t left = s->body->len - pos;
     size_t opcode_len;
     if (left >= 5 && (at[0] == 0xe8 || at[0] == 0xe9))
         opcode_len = 1;
     else if (left >= 6 && at[0] == 0x0f && (at[1] & 0xf0) == 0x80)
         opcode_len = 2;
     else
-        return false;
+        return;
     int32_t rel;
     memcpy(&rel, at + opcode_len, 4);
-    uint64_t target = body->address + pos + opcode_len + 4 + (uint64_t)(int64_t)rel;
-    return leads_in(target, patch, at[0] == 0xe8);
+    size_t end = pos + opcode_len + 4;
+    if (leads_in(s, s->body->address + end + (uint64_t)(int64_t)rel, at[0] == 0xe8))
+        note(s, end);
 }
 
-static bool short_branch_leads_in(const hk_reloc_code *body, size_t from, size_t to, uint64_t patch)
+static void note_short_branches(scan *s, size_t from, size_t to)
 {
     size_t pos = from;
-    while (pos < to && pos < body->len) {
+    while (pos < to && pos < s->body->len) {
+        hk_insn insn;
+        if (!hk_insn_decode(s->body, pos, &insn)) {
+            pos++;
+            continue;
+        }
+        pos += insn.len;
+        if ((insn.kind == HK_INSN_JCC || insn.kind == HK_INSN_JMP || insn.kind == HK_INSN_LOOP) &&
+            leads_in(s, insn.target, false))
+            note(s, pos);
+    }
+}
+
+size_t hk_reloc_find_branch(const hk_reloc_code *body, size_t entry, size_t moved_len)
+{
+    scan s = {.body = body, .entry = entry, .after = entry + moved_len};
+    s.target = body->address + entry;
+    s.len = moved_len > HK_RELOC_PATCH_LEN ? moved_len : HK_RELOC_PATCH_LEN;
+    for (size_t pos = 0; pos < body->len; pos++)
+        if (pos < entry || pos >= s.after)
+            note_near_branch(&s, pos);
+    note_short_branches(&s, 0, entry);
+    note_short_branches(&s, s.after, entry + (size_t)s.len + SHORT_REACH);
+    return s.found;
+}
+
+bool hk_reloc_has_jump_table(const hk_reloc_code *body)
+{
+    size_t pos = 0;
+    while (pos < body->len) {
         hk_insn insn;
         if (!hk_insn_decode(body, pos, &insn)) {
             pos++;
             continue;
         }
-        if ((insn.kind == HK_INSN_JCC || insn.kind == HK_INSN_JMP || insn.kind == HK_INSN_LOOP) &&
-            leads_in(insn.target, patch, false))
+        if (insn.is_computed)
             return true;
         pos += insn.len;
     }
     return false;
-}
-
-hk_detour_reason hk_reloc_check_branches(const hk_reloc_code *body, size_t entry, size_t moved_len)
-{
-    uint64_t patch = body->address + entry;
-    size_t after = entry + moved_len;
-    for (size_t pos = 0; pos < body->len; pos++) {
-        if (pos >= entry && pos < after)
-            continue;
-        if (near_branch_leads_in(body, pos, patch))
-            return HK_DETOUR_BRANCH_INTO;
-    }
-    size_t reach_end = entry + HK_RELOC_PATCH_LEN + SHORT_REACH;
-    if (short_branch_leads_in(body, 0, entry, patch) ||
-        short_branch_leads_in(body, after, reach_end, patch))
-        return HK_DETOUR_BRANCH_INTO;
-    return HK_DETOUR_OK;
 }
 
 size_t hk_reloc_guess_extent(const hk_reloc_code *code)

@@ -7,16 +7,16 @@
 #include <string.h>
 
 typedef struct block {
-    hk_insn insns[HK_RELOC_PATCH_LEN];
-    uint8_t offsets[HK_RELOC_PATCH_LEN];
-    uint8_t count;
-    uint8_t len;
+    hk_insn insns[HK_RELOC_INSNS_MAX];
+    uint16_t offsets[HK_RELOC_INSNS_MAX];
+    uint16_t count;
+    uint16_t len;
     bool falls_through;
 } block;
 
 typedef struct fixup {
-    uint8_t at;     // position of a rel32 in the trampoline
-    uint8_t target; // offset in the function
+    uint16_t at;     // position of a rel32 in the trampoline
+    uint16_t target; // offset in the function
 } fixup;
 
 typedef struct emitter {
@@ -24,8 +24,9 @@ typedef struct emitter {
     const block *blk;
     uint64_t base;
     hk_reloc_result out;
-    fixup fixups[HK_RELOC_PATCH_LEN];
-    uint8_t fixup_count;
+    fixup fixups[HK_RELOC_INSNS_MAX];
+    uint16_t fixup_count;
+    bool is_full;
 } emitter;
 
 static bool is_branch(hk_insn_kind kind)
@@ -64,12 +65,16 @@ static hk_detour_reason check_insn(const hk_insn *insn, size_t pos, uint64_t add
     return HK_DETOUR_OK;
 }
 
-// Branches to the inside of the block must meet an instruction; calls must not go there at all.
+// Branches to the inside of the block must meet an instruction; calls must not go there, nor
+// return there: a thread in the call would come back to code that has been left.
 static hk_detour_reason check_inner_targets(const block *blk, uint64_t address)
 {
     for (size_t i = 0; i < blk->count; i++) {
         const hk_insn *insn = &blk->insns[i];
         uint64_t offset = insn->target - address;
+        bool is_call = insn->kind == HK_INSN_CALL || insn->kind == HK_INSN_CALL_INDIRECT;
+        if (is_call && i + 1 < blk->count)
+            return HK_DETOUR_CALL_RETURNS_INSIDE;
         if (insn->kind == HK_INSN_CALL && offset > 0 && offset < blk->len)
             return HK_DETOUR_NOT_RELOCATABLE;
         if (!is_branch(insn->kind) || offset >= blk->len)
@@ -83,15 +88,28 @@ static hk_detour_reason check_inner_targets(const block *blk, uint64_t address)
     return HK_DETOUR_OK;
 }
 
-static hk_detour_reason read_block(const hk_reloc_code *code, block *blk)
+// Whether the next instruction belongs to the block: all that is asked for, but else nothing
+// behind a body that ends under the patch, unless a branch before leads there.
+static bool goes_on(size_t pos, size_t min_len, bool ended, uint64_t furthest)
+{
+    if (pos < min_len)
+        return true;
+    return pos < HK_RELOC_PATCH_LEN && (!ended || furthest >= pos);
+}
+
+static hk_detour_reason read_block(const hk_reloc_code *code, size_t min_len, block *blk)
 {
     size_t pos = 0;
     uint64_t furthest = 0; // last offset under the patch that a branch in the block leads to
     bool ended = false;
-    while (pos < HK_RELOC_PATCH_LEN && (!ended || furthest >= pos)) {
+    while (goes_on(pos, min_len, ended, furthest)) {
         hk_insn insn;
+        if (blk->count == HK_RELOC_INSNS_MAX)
+            return HK_DETOUR_NOT_RELOCATABLE;
         if (!hk_insn_decode(code, pos, &insn))
             return HK_DETOUR_UNDECODABLE;
+        if (ended && insn.kind == HK_INSN_BREAKPOINT)
+            insn.kind = HK_INSN_END; // padding
         hk_detour_reason reason = check_insn(&insn, pos, code->address);
         if (reason != HK_DETOUR_OK)
             return reason;
@@ -99,26 +117,31 @@ static hk_detour_reason read_block(const hk_reloc_code *code, block *blk)
         if (is_branch(insn.kind) && offset < HK_RELOC_PATCH_LEN && offset > furthest)
             furthest = offset;
         blk->insns[blk->count] = insn;
-        blk->offsets[blk->count++] = (uint8_t)pos;
+        blk->offsets[blk->count++] = (uint16_t)pos;
         pos += insn.len;
         ended = ends_flow(insn.kind);
     }
     if (pos < HK_RELOC_PATCH_LEN && !is_padding(code, pos))
         return HK_DETOUR_TOO_SMALL;
-    blk->len = (uint8_t)pos;
+    blk->len = (uint16_t)pos;
     blk->falls_through = !ended;
     return check_inner_targets(blk, code->address);
 }
 
 static void put(emitter *e, const void *bytes, size_t len)
 {
+    if (e->is_full || len > HK_RELOC_OUT_MAX - (size_t)e->out.len) {
+        e->is_full = true;
+        return;
+    }
     memcpy(e->out.bytes + e->out.len, bytes, len);
-    e->out.len = (uint8_t)(e->out.len + len);
+    e->out.len = (uint16_t)(e->out.len + len);
 }
 
 static void put_byte(emitter *e, unsigned byte)
 {
-    e->out.bytes[e->out.len++] = (uint8_t)byte;
+    uint8_t value = (uint8_t)byte;
+    put(e, &value, 1);
 }
 
 // The displacement from the end of the next `len` bytes to `target`.
@@ -138,7 +161,7 @@ static void put_inner_rel32(emitter *e, const hk_insn *insn)
 {
     fixup *fix = &e->fixups[e->fixup_count++];
     fix->at = e->out.len;
-    fix->target = (uint8_t)(insn->target - e->code->address);
+    fix->target = (uint16_t)(insn->target - e->code->address);
     put(e, "\0\0\0", 4);
 }
 
@@ -171,7 +194,7 @@ static void put_branch_jump(emitter *e, const hk_insn *insn)
 
 static void put_jcc(emitter *e, const hk_insn *insn)
 {
-    int32_t rel;
+    int32_t rel = 0;
     bool inside = stays_inside(e, insn);
     if (!inside && !reach(e, insn->target, 6, &rel)) {
         put_byte(e, 0x70u | (insn->condition ^ 1u)); // the opposite condition skips the jump
@@ -195,7 +218,8 @@ static void put_loop(emitter *e, const hk_insn *insn, const uint8_t *bytes)
     size_t skip_at = e->out.len;
     put_byte(e, 0);
     put_branch_jump(e, insn);
-    e->out.bytes[skip_at] = (uint8_t)(e->out.len - skip_at - 1);
+    if (!e->is_full)
+        e->out.bytes[skip_at] = (uint8_t)(e->out.len - skip_at - 1);
 }
 
 static void put_call(emitter *e, const hk_insn *insn)
@@ -217,7 +241,7 @@ static hk_detour_reason put_copy(emitter *e, const hk_insn *insn, const uint8_t 
         return HK_DETOUR_OUT_OF_RANGE;
     size_t start = e->out.len;
     put(e, bytes, insn->len);
-    if (insn->disp_offset)
+    if (insn->disp_offset && !e->is_full)
         memcpy(e->out.bytes + start + insn->disp_offset, &rel, 4);
     return HK_DETOUR_OK;
 }
@@ -245,7 +269,7 @@ static hk_detour_reason put_insn(emitter *e, const hk_insn *insn, const uint8_t 
 static void add_to_map(emitter *e, size_t from)
 {
     hk_reloc_map *m = &e->out.map[e->out.map_count++];
-    m->from = (uint8_t)from;
+    m->from = (uint16_t)from;
     m->to = e->out.len;
 }
 
@@ -259,11 +283,13 @@ static void apply_fixups(emitter *e)
     }
 }
 
-hk_detour_reason hk_reloc_move(const hk_reloc_code *code, uint64_t trampoline,
+hk_detour_reason hk_reloc_move(const hk_reloc_code *code, uint64_t trampoline, size_t min_len,
                                hk_reloc_result *result)
 {
     block blk = {.count = 0};
-    hk_detour_reason reason = read_block(code, &blk);
+    if (min_len > HK_RELOC_MOVED_MAX)
+        return HK_DETOUR_NOT_RELOCATABLE;
+    hk_detour_reason reason = read_block(code, min_len, &blk);
     if (reason != HK_DETOUR_OK)
         return reason;
 
@@ -278,9 +304,40 @@ hk_detour_reason hk_reloc_move(const hk_reloc_code *code, uint64_t trampoline,
         add_to_map(&e, blk.len);
         put_jump(&e, code->address + blk.len);
     }
+    if (e.is_full)
+        return HK_DETOUR_NOT_RELOCATABLE;
     apply_fixups(&e);
     e.out.moved_len = blk.len;
     *result = e.out;
+    return HK_DETOUR_OK;
+}
+
+hk_detour_reason hk_reloc_move_function(const hk_reloc_code *body, const hk_reloc_code *code,
+                                        uint64_t trampoline, hk_reloc_result *result)
+{
+    size_t entry = (size_t)(code->address - body->address);
+    size_t min_len = 0;
+    hk_reloc_result moved;
+    for (;;) {
+        hk_detour_reason reason = hk_reloc_move(code, trampoline, min_len, &moved);
+        // What follows an early end may be more of the same function, if a branch leads there.
+        bool may_go_on = reason == HK_DETOUR_TOO_SMALL && min_len == 0;
+        if (reason != HK_DETOUR_OK && !may_go_on)
+            return min_len ? HK_DETOUR_BRANCH_INTO : reason;
+        size_t moved_len = may_go_on ? HK_RELOC_PATCH_LEN : moved.moved_len;
+        size_t needed = hk_reloc_find_branch(body, entry, moved_len);
+        if (needed == 0 && may_go_on)
+            return reason;
+        if (needed == 0)
+            break;
+        if (needed <= moved_len || needed > HK_RELOC_MOVED_MAX)
+            return HK_DETOUR_BRANCH_INTO;
+        min_len = needed;
+    }
+    // A computed jump could lead to what was left behind, and from there into the patch.
+    if (min_len && hk_reloc_has_jump_table(body))
+        return HK_DETOUR_BRANCH_INTO;
+    *result = moved;
     return HK_DETOUR_OK;
 }
 

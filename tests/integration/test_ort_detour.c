@@ -34,13 +34,13 @@ static const uint16_t needed_slots[] = {
 
 // y = Identity(x), both float[2].
 static const uint8_t model[] = {
-    0x08, 7,    0x42, 2,    0x10, 13,   0x3a, 55,                                // version, opset
-    0x0a, 16,   0x0a, 1,    'x',  0x12, 1,    'y',  0x22, 8,                     // node
-    'I',  'd',  'e',  'n',  't',  'i',  't',  'y',  0x12, 1,    'g',             //
-    0x5a, 15,   0x0a, 1,    'x',  0x12, 10,   0x0a, 8,    0x08, 1,               // input
-    0x12, 4,    0x0a, 2,    0x08, 2,                                             //
-    0x62, 15,   0x0a, 1,    'y',  0x12, 10,   0x0a, 8,    0x08, 1,               // output
-    0x12, 4,    0x0a, 2,    0x08, 2,
+    0x08, 7,   0x42, 2,   0x10, 13,   0x3a, 55,                    // version, opset
+    0x0a, 16,  0x0a, 1,   'x',  0x12, 1,    'y',  0x22, 8,         // node
+    'I',  'd', 'e',  'n', 't',  'i',  't',  'y',  0x12, 1,    'g', //
+    0x5a, 15,  0x0a, 1,   'x',  0x12, 10,   0x0a, 8,    0x08, 1,   // input
+    0x12, 4,   0x0a, 2,   0x08, 2,                                 //
+    0x62, 15,  0x0a, 1,   'y',  0x12, 10,   0x0a, 8,    0x08, 1,   // output
+    0x12, 4,   0x0a, 2,   0x08, 2,
 };
 
 // A hook that keeps every register and the stack: lock inc [calls]; jmp [real].
@@ -64,13 +64,9 @@ static uint8_t *g_text;
 static uint8_t *g_text_before;
 static size_t g_text_len;
 
-void setUp(void)
-{
-}
+void setUp(void) {}
 
-void tearDown(void)
-{
-}
+void tearDown(void) {}
 
 static ort_function api(unsigned slot)
 {
@@ -308,8 +304,8 @@ static LONG64 total_calls(void)
 
 static void test_call_through_the_hooks(void)
 {
-    static const uint16_t called[] = {1,  3,  8,  9,  10, 12,  23,  24,  39,  42,  48,  75, 76,
-                                      78, 92, 93, 95, 96, 97,  100, 130, 133, 134, 135, 136, 137};
+    static const uint16_t called[] = {1,  3,  8,  9,  10, 12, 23,  24,  39,  42,  48,  75,  76,
+                                      78, 92, 93, 95, 96, 97, 100, 130, 133, 134, 135, 136, 137};
     TEST_ASSERT_EQUAL(0, total_calls());
     drive();
     for (size_t i = 0; i < sizeof called / sizeof called[0]; i++) {
@@ -409,6 +405,8 @@ static int test_folder(const wchar_t *folder)
     printf("%d versions of ORT, %d failed\n", tested, failed);
     return failed ? 1 : 0;
 }
+
+int wmain(int argc, wchar_t **argv); // no header declares it
 
 int wmain(int argc, wchar_t **argv)
 {

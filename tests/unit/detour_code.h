@@ -18,7 +18,7 @@ typedef struct code_form {
 
 extern const code_form code_forms[];
 extern const unsigned code_form_count;
-enum { CODE_FORMS_MAX = 24 };
+enum { CODE_FORMS_MAX = 28 };
 
 // Executable memory (PAGE_EXECUTE_READ) filled with int3. Never freed.
 uint8_t *code_memory(uint32_t len);

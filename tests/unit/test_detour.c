@@ -101,10 +101,9 @@ static const struct {
     {"cc 48 89 c8 c3 90", HK_DETOUR_BREAKPOINT},
     {"31 c0 c3 55 53 56", HK_DETOUR_TOO_SMALL},
     {"ff d2 90 90 90 c3", HK_DETOUR_CALL_RETURNS_INSIDE},
-    {"90 48 ff c0 90 48 ff c9 75 f7 c3", HK_DETOUR_BRANCH_INTO},    // jnz to the second byte
-    {"90 48 ff c0 90 48 ff c9 75 f6 c3", HK_DETOUR_BRANCH_INTO},    // to the first
-    {"90 48 ff c0 90 e9 f6 ff ff ff", HK_DETOUR_BRANCH_INTO},       // jmp to the first
-    {"85 c9 74 03 31 c0 c3 e9 f4 ff ff ff", HK_DETOUR_BRANCH_INTO}, // behind a return
+    // Branches back into the patch: behind a call, and in a function with a jump table.
+    {"48 83 c2 01 48 83 ec 28 ff d0 48 83 c4 28 75 f0 c3", HK_DETOUR_BRANCH_INTO},
+    {"48 83 c2 01 48 ff c9 7f f7 74 02 ff e0 c3", HK_DETOUR_BRANCH_INTO},
     {"66 e9 00 00 90 90 c3", HK_DETOUR_NOT_RELOCATABLE},
     {"48 8b 05 f9 ff ff ff c3", HK_DETOUR_READS_ITSELF},
     {"48 8b 05 00 00 00 80 c3", HK_DETOUR_OUT_OF_RANGE},

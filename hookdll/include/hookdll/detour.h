@@ -23,6 +23,8 @@
 //   everything; while they are suspended it calls nothing but thread and cache system calls, so a
 //   suspended thread may hold any lock. The pointers change while the threads are suspended: a
 //   hook can call through its pointer from its first call on.
+// - Where the function branches back into its first bytes, it is moved up to that branch (at most
+//   96 bytes), so that the branch stays within the trampoline.
 // - A thread inside the patched bytes is moved to the same instruction in the trampoline, and back
 //   on detach. Trampolines are never unmapped or changed: a thread may be in one for ever. The same
 //   function attached again gets the same trampoline, so arming again costs no memory.
@@ -61,7 +63,7 @@
     XX(BREAKPOINT, "a breakpoint is set in the first bytes")                                       \
     XX(TOO_SMALL, "the function is shorter than 5 bytes and other code follows")                   \
     XX(CALL_RETURNS_INSIDE, "a call would return into the patched bytes")                          \
-    XX(BRANCH_INTO, "a branch elsewhere in the function leads into the patched bytes")             \
+    XX(BRANCH_INTO, "a branch leads back into the patched bytes and can't be moved with them")     \
     XX(READS_ITSELF, "the function reads its own first bytes")                                     \
     XX(NOT_RELOCATABLE, "one of the first instructions can't be moved")                            \
     XX(OUT_OF_RANGE, "an operand would be more than 2 GB away from the trampoline")                \
