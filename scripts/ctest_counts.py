@@ -13,8 +13,10 @@ import xml.etree.ElementTree as xml
 UNITY = re.compile(r"^(\d+) Tests (\d+) Failures (\d+) Ignored\s*$", re.MULTILINE)
 SCRIPT = re.compile(r"^\w+: (\d+) tests, \d+ checks, \d+ failed\s*$", re.MULTILINE)
 SCRIPT_FAILED = re.compile(r"^failed: (.+)$", re.MULTILINE)
+WENT_WELL = re.compile(r"^ +ok |.*:PASS\s*$")
 SKIPPED_ON_PURPOSE = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "Disabled")
-MOST_LINES = 150
+MOST_LINES = 80
+MOST_COLUMNS = 400
 
 
 def count(case):
@@ -49,7 +51,8 @@ def main():
         passed, failed, skipped = passed + p, failed + f, skipped + s
         if f:
             lines = (case.findtext("system-out") or "(no output)").splitlines()
-            report.append(f"--- {case.get('name')} failed; its output:")
+            lines = [line[:MOST_COLUMNS] for line in lines if not WENT_WELL.match(line)]
+            report.append(f"--- {case.get('name')} failed; the end of its output without what passed:")
             report += ["    " + line for line in lines[-MOST_LINES:]]
     print(passed, failed, skipped)
     if report:

@@ -39,8 +39,19 @@ static void assert_reason(hk_detour_reason expected, hk_detour_reason actual, co
     XX(0)                                                                                          \
     XX(1)                                                                                          \
     XX(2)                                                                                          \
-    XX(3) XX(4) XX(5) XX(6) XX(7) XX(8) XX(9) XX(10) XX(11) XX(12) XX(13) XX(14) XX(15) XX(16)     \
-        XX(17) XX(18) XX(19) XX(20) XX(21) XX(22) XX(23) XX(24) XX(25) XX(26) XX(27)
+    XX(3)                                                                                          \
+    XX(4)                                                                                          \
+    XX(5)                                                                                          \
+    XX(6)                                                                                          \
+    XX(7)                                                                                          \
+    XX(8)                                                                                          \
+    XX(9)                                                                                          \
+    XX(10)                                                                                         \
+    XX(11)                                                                                         \
+    XX(12)                                                                                         \
+    XX(13)                                                                                         \
+    XX(14)                                                                                         \
+    XX(15) XX(16) XX(17) XX(18) XX(19) XX(20) XX(21) XX(22) XX(23) XX(24) XX(25) XX(26) XX(27)
 #define XX(n)                                                                                      \
     static int64_t hook_##n(int64_t a, int64_t b)                                                  \
     {                                                                                              \

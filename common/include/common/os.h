@@ -69,8 +69,8 @@ bool cm_is_terminal(cm_stream stream);
 // Columns of the terminal; 0 where `stream` is none or it does not tell.
 unsigned cm_terminal_width(cm_stream stream);
 
-// Whether a terminal of this process shows UTF-8: by the locale, or on Windows by the console's code
-// page (cm_console_init asks for UTF-8 there; old consoles may refuse).
+// Whether a terminal of this process shows UTF-8: by the locale, or on Windows by the console's
+// code page (cm_console_init asks for UTF-8 there; old consoles may refuse).
 bool cm_terminal_is_utf8(void);
 
 // Call once at the start of main, before anything is printed: makes stdout and stderr pass bytes on

@@ -28,9 +28,13 @@
     C(session, ID)                                                                                 \
     C(module, ID)                                                                                  \
     C(time, TIME)                                                                                  \
-    C(load, DUR) C(source, INT) C(status, INT) C(model, STR) C(model_bytes, INT)                   \
-        C(model_hash, U64) C(graph, STR) C(producer, STR) C(options, STR) C(providers, STR)        \
-            C(message, STR) C(thread, INT)
+    C(load, DUR)                                                                                   \
+    C(source, INT)                                                                                 \
+    C(status, INT)                                                                                 \
+    C(model, STR)                                                                                  \
+    C(model_bytes, INT)                                                                            \
+    C(model_hash, U64)                                                                             \
+    C(graph, STR) C(producer, STR) C(options, STR) C(providers, STR) C(message, STR) C(thread, INT)
 // source: 0 path, 1 bytes, 2 path + prepacked, 3 bytes + prepacked, 4 model editor, 5 editor path,
 // 6 editor bytes, 7 existed before the attach (load 0). status: ORT's error code, 0 = ok; a failed
 // creation has a session id of its own and no runs. options: "key=value" joined by newlines.
@@ -47,8 +51,8 @@
     C(session, ID)                                                                                 \
     C(run, INT)                                                                                    \
     C(thread, INT)                                                                                 \
-    C(begin, TIME) C(duration, DUR) C(call, INT) C(status, INT) C(in_flight, INT) C(inputs, ID)    \
-        C(outputs, ID)
+    C(begin, TIME)                                                                                 \
+    C(duration, DUR) C(call, INT) C(status, INT) C(in_flight, INT) C(inputs, ID) C(outputs, ID)
 // run: number within the session, from 1. call: 0 Run, 1 RunWithBinding, 2 RunAsync. in_flight:
 // runs of this session under way when this one began, itself included.
 #define TM_COLUMNS_log(C)                                                                          \
