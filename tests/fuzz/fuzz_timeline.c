@@ -2,8 +2,8 @@
 // The timeline reader on any bytes: it must not crash, hang, leak or use much memory, and must say
 // so when a file is not complete. The first byte chooses which kinds are asked for.
 //
-// Checksums would stop a fuzzer at the door, so the input's blocks get right ones first: what is
-// tried is what a hostile writer could send, not what a broken disk could.
+// Checksums would stop a fuzzer at the door, so the input's blocks get right ones (and lengths)
+// first: what is tried is what a hostile writer could send, not what a broken disk could.
 #include "common/crc32.h"
 #include "reader_internal.h"
 
@@ -12,15 +12,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Finds "crc" followed by a 32-bit number inside one object and returns the place of the number.
-static uint8_t *find_crc(uint8_t *at, const uint8_t *end)
+// The first place of `mark` in a piece of the input, NULL if it is not there with `room` behind it.
+static uint8_t *find(uint8_t *at, const uint8_t *end, const char *mark, size_t room)
 {
-    static const uint8_t mark[] = {0xa3, 'c', 'r', 'c', 0xce};
-    for (; (size_t)(end - at) >= sizeof mark + 4; at++)
-        if (memcmp(at, mark, sizeof mark) == 0)
-            return at + sizeof mark;
+    size_t len = strlen(mark);
+    for (; (size_t)(end - at) >= len + room; at++)
+        if (memcmp(at, mark, len) == 0)
+            return at + len;
     return NULL;
 }
+
+#define CRC_MARK                                                                                   \
+    "\xa3"                                                                                         \
+    "crc"                                                                                          \
+    "\xce"
+#define BYTES_MARK                                                                                 \
+    "\xa5"                                                                                         \
+    "bytes"
 
 static void put_big_endian(uint8_t *at, uint32_t value)
 {
@@ -47,10 +55,18 @@ static void repair_block(uint8_t *begin, const uint8_t *end)
         if (mp_text_is(&key, "first"))
             mp_unsigned(&value, &first);
     }
-    uint8_t *crc = find_crc(begin, in.at);
+    size_t columns = (size_t)(end - in.at);
+    uint8_t *bytes = find(begin, in.at, BYTES_MARK, 3);
+    if (bytes && bytes[0] < 0x80 && columns < 0x80) {
+        bytes[0] = (uint8_t)columns;
+    } else if (bytes && bytes[0] == 0xcd && columns < 0x10000) {
+        bytes[1] = (uint8_t)(columns >> 8);
+        bytes[2] = (uint8_t)columns;
+    }
+    uint8_t *crc = find(begin, in.at, CRC_MARK, 4);
     if (crc)
         put_big_endian(crc, tm_block_crc((const char *)kind.data, (size_t)kind.value, rows, first,
-                                         in.at, (size_t)(end - in.at)));
+                                         in.at, columns));
 }
 
 static void repair(uint8_t *data, size_t size)
@@ -64,7 +80,8 @@ static void repair(uint8_t *data, size_t size)
             repair_block(begin, in.at);
             continue;
         }
-        uint8_t *crc = in.at - data >= 9 ? find_crc(data + (in.at - data) - 9, in.at) : NULL;
+        uint8_t *crc =
+            in.at - data >= 9 ? find(data + (in.at - data) - 9, in.at, CRC_MARK, 4) : NULL;
         if (crc)
             put_big_endian(crc, cm_crc32(0, data, (size_t)(crc - 5 - data)));
     }
