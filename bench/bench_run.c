@@ -136,10 +136,8 @@ static int measure_time(bench *b)
     return records >= (uint64_t)BLOCKS * BLOCK_RUNS ? 0 : 1;
 }
 
-static int measure_count(bench *b, bool armed)
+static int measure_count(bench *b)
 {
-    if (armed)
-        bench_hook_arm();
     for (int i = 0; i < 100; i++)
         run_once(b);
     CALLGRIND_TOGGLE_COLLECT;
@@ -147,8 +145,6 @@ static int measure_count(bench *b, bool armed)
         run_once(b);
     CALLGRIND_TOGGLE_COLLECT;
     printf("count_runs=%d\n", COUNT_RUNS);
-    if (armed)
-        bench_hook_disarm();
     return 0;
 }
 
@@ -197,12 +193,15 @@ int wmain(int argc, wchar_t **argv)
         fprintf(stderr, "usage: bench_run DLL MODEL HOOK time|memory|count plain|armed\n");
         return 2;
     }
+    bool count = wcscmp(argv[4], L"count") == 0;
     load(&b, argv[1]);
-    open_session(&b, argv[2]);
     bench_hook_load(argv[3]);
-    if (wcscmp(argv[4], L"time") == 0)
-        return measure_time(&b);
-    if (wcscmp(argv[4], L"memory") == 0)
-        return measure_memory(&b);
-    return measure_count(&b, argc > 5 && wcscmp(argv[5], L"armed") == 0);
+    // Armed while there is no other thread, and never disarmed: callgrind can't follow a thread
+    // that is suspended.
+    if (count && argc > 5 && wcscmp(argv[5], L"armed") == 0)
+        bench_hook_arm();
+    open_session(&b, argv[2]);
+    if (count)
+        return measure_count(&b);
+    return wcscmp(argv[4], L"time") == 0 ? measure_time(&b) : measure_memory(&b);
 }

@@ -4,14 +4,20 @@
 hk_text hk_text_of(const char *text)
 {
     hk_text result = {text ? text : "", 0};
-    while (result.len < HK_TEXT_MAX && result.bytes[result.len])
+    while (result.len <= HK_TEXT_MAX && result.bytes[result.len])
         result.len++;
     return result;
 }
 
-static size_t cut(size_t len)
+// Length on the wire: a long text is cut before a character, not inside one.
+static size_t cut(hk_text text)
 {
-    return len < HK_TEXT_MAX ? len : HK_TEXT_MAX;
+    if (text.len <= HK_TEXT_MAX)
+        return text.len;
+    size_t len = HK_TEXT_MAX;
+    while (len > 0 && ((uint8_t)text.bytes[len] & 0xc0) == 0x80)
+        len--;
+    return len;
 }
 
 bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
@@ -19,7 +25,7 @@ bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const
 {
     size_t bytes = fixed_bytes;
     for (size_t i = 0; i < count; i++)
-        bytes += 2 + cut(texts[i].len);
+        bytes += 2 + cut(texts[i]);
     tl_producer *p = hk_producer(t, epoch);
     uint8_t *payload = tl_producer_begin(p, (uint32_t)bytes);
     if (!payload)
@@ -27,7 +33,7 @@ bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const
     memcpy(payload, fixed, fixed_bytes);
     tl_encoder e = {payload + fixed_bytes, payload + bytes};
     for (size_t i = 0; i < count; i++)
-        tl_put_string(&e, texts[i].bytes, cut(texts[i].len));
+        tl_put_string(&e, texts[i].bytes, cut(texts[i]));
     tl_producer_end(p, (uint16_t)event, ticks, (uint32_t)(e.at - payload));
     return true;
 }
@@ -35,14 +41,14 @@ bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const
 bool hk_emit_tensor(hk_thread *t, uint32_t epoch, const tl_Tensor *fixed, hk_text name,
                     const int64_t *dims, size_t rank)
 {
-    size_t bytes = sizeof *fixed + 2 + cut(name.len) + 2 + rank * sizeof *dims;
+    size_t bytes = sizeof *fixed + 2 + cut(name) + 2 + rank * sizeof *dims;
     tl_producer *p = hk_producer(t, epoch);
     uint8_t *payload = tl_producer_begin(p, (uint32_t)bytes);
     if (!payload)
         return false;
     memcpy(payload, fixed, sizeof *fixed);
     tl_encoder e = {payload + sizeof *fixed, payload + bytes};
-    tl_put_string(&e, name.bytes, cut(name.len));
+    tl_put_string(&e, name.bytes, cut(name));
     tl_put_i64s(&e, dims, rank);
     tl_producer_end(p, TL_EVENT_Tensor, hk_ticks(), (uint32_t)(e.at - payload));
     return true;

@@ -14,7 +14,7 @@ typedef struct hk_text {
 
 #define HK_TEXT_MAX 8192u // a text on the wire; longer ones are cut
 
-// NULL is the empty text. Reads at most HK_TEXT_MAX bytes.
+// NULL is the empty text. Reads at most HK_TEXT_MAX + 1 bytes.
 hk_text hk_text_of(const char *nul_terminated);
 
 // Fixed fields, then `count` strings.

@@ -241,7 +241,8 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
         inj_target_close(target);
         return status;
     }
-    vw_message("armed process %u (%s), writing %s", target->pid, target->program, out->path);
+    vw_message("armed process %u (%s) in %.0f ms, writing %s", target->pid, target->program,
+               (double)(cm_monotonic_ns() - l.begin_ns) / 1e6, out->path);
     if (launched)
         status = inj_resume(target);
     if (status == CM_OK)
