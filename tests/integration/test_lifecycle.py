@@ -398,8 +398,9 @@ def children(checker):
                       rows[parent]["process"])
         checker.equal("%s: both exit codes" % switch,
                       sorted(p["exit_code"] for p in timeline.rows("process_end")), [12, 12])
-        test_driver.compare_sessions(checker, test_driver.Seen(timeline).sessions(),
-                                     test_driver.expected_sessions(documents["driver"]))
+        seen = test_driver.Seen(timeline)
+        test_driver.compare_sessions(checker, seen.sessions(),
+                                     test_driver.expected_sessions(documents["driver"], seen))
     trace = checker.folder + "/none.ortl"
     program = h.ortscope(checker.folder, "none", "run", "--no-children", "-o", trace, "--",
                          *h.driver_arguments("1.20.1", "--spawn", "--exit-code", 12))
