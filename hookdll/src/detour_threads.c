@@ -133,10 +133,22 @@ static pass_result suspend_all(void)
     return PASS_FAILED;
 }
 
+// False for a thread that its maker, suspended halfway, has not let begin (Wine). Its suspension
+// holds before its first instruction, and asking for its context would wait for it for ever.
+static bool has_begun(HANDLE handle)
+{
+    thread_basic_information info;
+    LONG status =
+        NtQueryInformationThread(handle, THREAD_BASIC_INFORMATION_CLASS, &info, sizeof info, NULL);
+    return status >= 0 && info.teb;
+}
+
 static void read_positions(void)
 {
     for (size_t i = 0; i < g_threads.count; i++) {
         CONTEXT context;
+        if (!has_begun(g_threads.list[i].handle))
+            continue;
         context.ContextFlags = CONTEXT_CONTROL;
         // A thread that has no context any more does not come back to user code.
         if (NtGetContextThread(g_threads.list[i].handle, &context) >= 0)
