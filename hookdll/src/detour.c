@@ -8,7 +8,10 @@
 
 NTSYSAPI LONG NTAPI NtFlushInstructionCache(HANDLE process, const void *base, SIZE_T len);
 
-enum { BUSY_WAITS_MAX = 5000 }; // times one millisecond
+enum {
+    BUSY_WAITS_MAX = 5000, // times one millisecond
+    STOP_TRIES_MAX = 5,    // for a thread that stands where it can't be moved
+};
 
 static struct {
     volatile LONG owner; // id of the thread whose transaction is open, 0 for none
@@ -150,7 +153,7 @@ static bool prepare_all(hk_detour_result *result)
     return true;
 }
 
-// From here to change_all the other threads are suspended: system calls only.
+// From here to patch_all the other threads are suspended: system calls only.
 
 static uint64_t offset_in(uint64_t ip, const uint8_t *start)
 {
@@ -223,31 +226,49 @@ static void change(const hk_op *op, hk_detour_result *result)
     result->committed++;
 }
 
-static bool change_all(hk_detour_result *result)
+// Moves threads out of the way of all operations. False: one of them refuses the transaction.
+static bool clear_all(hk_detour_result *result, bool *thread_inside)
 {
+    *thread_inside = false;
     for (size_t i = 0; i < g_detour.op_count; i++) {
         hk_op *op = &g_detour.ops[i];
-        if (op->reason != HK_DETOUR_OK)
+        if (op->reason != HK_DETOUR_OK && op->reason != HK_DETOUR_THREAD_INSIDE)
             continue;
-        hk_detour_reason reason = clear_target(op, result);
-        if (reason != HK_DETOUR_OK && refuse_op(op, reason, result))
+        op->reason = clear_target(op, result);
+        *thread_inside |= op->reason == HK_DETOUR_THREAD_INSIDE;
+        if (op->reason != HK_DETOUR_OK && refuse_op(op, op->reason, result))
             return false;
     }
-    for (size_t i = 0; i < g_detour.op_count; i++)
-        if (g_detour.ops[i].reason == HK_DETOUR_OK)
-            change(&g_detour.ops[i], result);
     return true;
 }
 
+static void change_all(hk_detour_result *result)
+{
+    for (size_t i = 0; i < g_detour.op_count; i++)
+        if (g_detour.ops[i].reason == HK_DETOUR_OK)
+            change(&g_detour.ops[i], result);
+}
+
+// A thread that can't be moved (the system may forbid it) will most likely be elsewhere in a
+// millisecond.
 static bool patch_all(hk_detour_result *result)
 {
-    result->reason = hk_threads_stop();
-    if (result->reason != HK_DETOUR_OK)
-        return false;
-    result->threads = (uint32_t)hk_threads_count();
-    bool changed = change_all(result);
-    hk_threads_resume();
-    return changed;
+    for (int try = 1;; try++) {
+        bool thread_inside;
+        result->reason = hk_threads_stop();
+        if (result->reason != HK_DETOUR_OK)
+            return false;
+        result->threads = (uint32_t)hk_threads_count();
+        bool cleared = clear_all(result, &thread_inside);
+        bool goes_again = thread_inside && try < STOP_TRIES_MAX;
+        if (cleared && !goes_again)
+            change_all(result);
+        hk_threads_resume();
+        if (!goes_again)
+            return cleared;
+        result->target = NULL;
+        Sleep(1);
+    }
 }
 
 static void tell_outcomes(bool changed, hk_detour_result *result)

@@ -60,7 +60,8 @@ hk_entry *hk_entry_first(void);
 hk_entry *hk_entry_add(uint8_t *target); // null: no memory
 // Writable until hk_slots_lock; null: none in reach.
 uint8_t *hk_slot_take(const uint8_t *near_to, size_t len);
-bool hk_slots_unlock(void); // makes all slots writable; they stay executable
+bool hk_memory_code_forbidden(void); // that is why there was none
+bool hk_slots_unlock(void);          // makes all slots writable; they stay executable
 void hk_slots_lock(void);
 void *hk_memory(size_t len); // zeroed, never freed; null: no memory
 

@@ -9,6 +9,7 @@
 enum {
     BLOCK_LEN = 65536, // the system's allocation granularity
     META_LEN = 65536,
+    DYNAMIC_CODE_BLOCKED = 1655, // ERROR_DYNAMIC_CODE_BLOCKED, not in mingw's headers
 };
 
 // Below 2 GB by more than any prologue's operand can be away from its function within a module.
@@ -26,6 +27,7 @@ static struct {
     slot_block *blocks;
     uint8_t *meta;
     size_t meta_left;
+    bool code_forbidden; // by the process's dynamic code policy: no use in trying elsewhere
 } g_memory;
 
 void *hk_memory(size_t len)
@@ -87,15 +89,17 @@ static bool is_near(const uint8_t *block, const uint8_t *target)
 
 static uint8_t *allocate_block_at(uint64_t address)
 {
-    return VirtualAlloc((void *)(uintptr_t)address, BLOCK_LEN, MEM_RESERVE | MEM_COMMIT,
-                        PAGE_EXECUTE_READWRITE);
+    uint8_t *block = VirtualAlloc((void *)(uintptr_t)address, BLOCK_LEN, MEM_RESERVE | MEM_COMMIT,
+                                  PAGE_EXECUTE_READWRITE);
+    g_memory.code_forbidden = !block && GetLastError() == DYNAMIC_CODE_BLOCKED;
+    return block;
 }
 
 static uint8_t *allocate_below(uint64_t target)
 {
     uint64_t lowest = target > REACH ? target - REACH : BLOCK_LEN;
     uint64_t at = target;
-    while (at > lowest) {
+    while (at > lowest && !g_memory.code_forbidden) {
         MEMORY_BASIC_INFORMATION info;
         if (!VirtualQuery((void *)(uintptr_t)at, &info, sizeof info))
             return NULL;
@@ -121,7 +125,7 @@ static uint8_t *allocate_below(uint64_t target)
 static uint8_t *allocate_above(uint64_t target)
 {
     uint64_t at = target;
-    while (at < target + REACH) {
+    while (at < target + REACH && !g_memory.code_forbidden) {
         MEMORY_BASIC_INFORMATION info;
         if (!VirtualQuery((void *)(uintptr_t)at, &info, sizeof info))
             return NULL;
@@ -146,6 +150,7 @@ static slot_block *add_block(const uint8_t *target)
     if (!block)
         return NULL;
     uint64_t address = (uint64_t)(uintptr_t)target;
+    g_memory.code_forbidden = false;
     block->base = allocate_below(address);
     if (!block->base)
         block->base = allocate_above(address);
@@ -156,6 +161,11 @@ static slot_block *add_block(const uint8_t *target)
     block->next = g_memory.blocks;
     g_memory.blocks = block;
     return block;
+}
+
+bool hk_memory_code_forbidden(void)
+{
+    return g_memory.code_forbidden;
 }
 
 uint8_t *hk_slot_take(const uint8_t *near_to, size_t len)

@@ -28,7 +28,7 @@ static bool is_piece_of(const uint8_t *image, const RUNTIME_FUNCTION *piece,
                         const RUNTIME_FUNCTION *function)
 {
     const uint8_t *unwind = image + piece->UnwindData;
-    if (!((unwind[0] >> 3) & UNWIND_CHAINED))
+    if ((piece->UnwindData & 3) || !((unwind[0] >> 3) & UNWIND_CHAINED))
         return false;
     size_t codes = ((size_t)unwind[2] + 1) & ~(size_t)1;
     RUNTIME_FUNCTION parent;
@@ -102,7 +102,7 @@ static hk_detour_reason take_slot(hk_entry *entry, hk_reloc_result *moved)
     size_t len = moved->len > HK_RELOC_SHORT_OUT ? HK_SLOT_LONG : HK_SLOT_SHORT;
     uint8_t *slot = hk_slot_take(entry->target, len);
     if (!slot)
-        return HK_DETOUR_NO_NEAR_MEMORY;
+        return hk_memory_code_forbidden() ? HK_DETOUR_CODE_FORBIDDEN : HK_DETOUR_NO_NEAR_MEMORY;
     reason = move_to(entry->target, slot, moved);
     if (reason != HK_DETOUR_OK)
         return reason;

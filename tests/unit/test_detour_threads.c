@@ -6,16 +6,18 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unity.h>
 
 #include <windows.h>
 
-enum { HAMMERS = 8, CYCLES = 10000, BURST = 4000, PARKED_CYCLES = 200 };
+enum { HAMMERS = 8, CYCLES = 10000, BURST = 3000, PARKED_CYCLES = 200 };
 
 static uint8_t *g_code[CODE_FORMS_MAX];
 static code_fn g_real[CODE_FORMS_MAX];
 static volatile LONG g_hook_calls;
 static volatile LONG g_stop;
+static int g_cycles = CYCLES; // the first argument, for a soak
 
 void setUp(void)
 {
@@ -35,23 +37,12 @@ static void assert_reason(hk_detour_reason expected, hk_detour_reason actual, co
 }
 
 // One hook per form, since a hook must know its own original.
+// clang-format off
 #define FORMS(XX)                                                                                  \
-    XX(0)                                                                                          \
-    XX(1)                                                                                          \
-    XX(2)                                                                                          \
-    XX(3)                                                                                          \
-    XX(4)                                                                                          \
-    XX(5)                                                                                          \
-    XX(6)                                                                                          \
-    XX(7)                                                                                          \
-    XX(8)                                                                                          \
-    XX(9)                                                                                          \
-    XX(10)                                                                                         \
-    XX(11)                                                                                         \
-    XX(12)                                                                                         \
-    XX(13)                                                                                         \
-    XX(14)                                                                                         \
-    XX(15) XX(16) XX(17) XX(18) XX(19) XX(20) XX(21) XX(22) XX(23) XX(24) XX(25) XX(26) XX(27)
+    XX(0) XX(1) XX(2) XX(3) XX(4) XX(5) XX(6) XX(7) XX(8) XX(9) XX(10) XX(11) XX(12) XX(13)        \
+    XX(14) XX(15) XX(16) XX(17) XX(18) XX(19) XX(20) XX(21) XX(22) XX(23) XX(24) XX(25) XX(26)     \
+    XX(27)
+// clang-format on
 #define XX(n)                                                                                      \
     static int64_t hook_##n(int64_t a, int64_t b)                                                  \
     {                                                                                              \
@@ -276,7 +267,7 @@ static void test_hammered_while_hooked_and_unhooked(void)
     }
     uint32_t moved = 0;
     ULONGLONG start = GetTickCount64();
-    for (int cycle = 0; cycle < CYCLES; cycle++) {
+    for (int cycle = 0; cycle < g_cycles; cycle++) {
         moved += hook_all(true);
         moved += hook_all(false);
     }
@@ -293,12 +284,14 @@ static void test_hammered_while_hooked_and_unhooked(void)
         TEST_ASSERT_EQUAL_HEX8_ARRAY_MESSAGE(before[k], g_code[k], sizeof before[k],
                                              code_forms[k].name);
     TEST_ASSERT_GREATER_THAN(0, g_hook_calls);
-    printf("%d cycles in %llu ms, %llu calls, %ld through the hooks, %u threads moved\n", CYCLES,
+    printf("%d cycles in %llu ms, %llu calls, %ld through the hooks, %u threads moved\n", g_cycles,
            (unsigned long long)ms, (unsigned long long)calls, (long)g_hook_calls, moved);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        g_cycles = atoi(argv[1]);
     UNITY_BEGIN();
     RUN_TEST(test_thread_inside_the_patch_is_moved);
     RUN_TEST(test_thread_that_cannot_be_moved);

@@ -55,6 +55,7 @@
     XX(TOO_MANY, "the transaction holds too many functions")                                       \
     XX(NO_MEMORY, "memory for the engine could not be allocated")                                  \
     XX(NO_NEAR_MEMORY, "no free memory within 2 GB of the function")                               \
+    XX(CODE_FORBIDDEN, "the process does not allow new executable memory")                         \
     XX(NOT_EXECUTABLE, "the address is not in executable memory")                                  \
     XX(NOT_WRITABLE, "the code can't be made writable")                                            \
     XX(ALREADY_ATTACHED, "the function is hooked already")                                         \
