@@ -213,6 +213,7 @@ cm_status co_capture_close(co_capture *c)
     co_ids_deinit(&c->modules);
     co_ids_deinit(&c->sessions);
     co_ids_deinit(&c->shapes);
+    co_ids_deinit(&c->kernels);
     free(c->targets);
     free(c);
     return flushed != CM_OK ? flushed : closed;

@@ -19,7 +19,7 @@ struct co_capture {
     tm_writer *writer;
     co_clock clock;
     co_pending pending;
-    co_ids modules, sessions, shapes;
+    co_ids modules, sessions, shapes, kernels;
     target_state *targets;
     size_t target_count, target_capacity;
     uint32_t last_target_id;

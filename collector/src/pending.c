@@ -32,6 +32,8 @@ static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
     }
     if (kind == TM_KIND_run)
         row[TM_run_begin] -= row[TM_run_duration];
+    if (kind == TM_KIND_op)
+        row[TM_op_begin] -= row[TM_op_duration];
     if (kind == TM_KIND_session)
         row[TM_session_time] -= row[TM_session_load];
 }

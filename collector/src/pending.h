@@ -16,7 +16,7 @@ typedef struct co_pending {
     uint64_t unstored; // rows that found no memory
 } co_pending;
 
-// TIME columns hold ticks. In run and session rows the time is that of the END and becomes the
+// TIME columns hold ticks. In run, op and session rows the time is that of the END and becomes the
 // beginning on the way out.
 void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values);
 void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer);

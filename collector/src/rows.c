@@ -24,6 +24,11 @@ static int64_t module_id(co_capture *c, const target_state *t, int64_t number)
     return co_ids_get(&c->modules, t->id, number);
 }
 
+static int64_t kernel_id(co_capture *c, const target_state *t, int64_t number)
+{
+    return co_ids_get(&c->kernels, t->id, number);
+}
+
 static void module_row(co_capture *c, const target_state *t, int64_t ticks,
                        const tl_field_value *values)
 {
@@ -134,6 +139,53 @@ static void env_row(co_capture *c, const target_state *t, int64_t ticks, int64_t
     co_pending_add(&c->pending, TM_KIND_env, row);
 }
 
+static void kernel_row(co_capture *c, const target_state *t, int64_t ticks,
+                       const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_kernel_kernel] = kernel_id(c, t, NUMBER(Kernel_kernel)),
+                           [TM_kernel_session] = session_id(c, t, NUMBER(Kernel_session)),
+                           [TM_kernel_module] = module_id(c, t, NUMBER(Kernel_module)),
+                           [TM_kernel_time] = ticks,
+                           [TM_kernel_node] = TEXT(Kernel_node),
+                           [TM_kernel_op_type] = TEXT(Kernel_op_type),
+                           [TM_kernel_domain] = TEXT(Kernel_domain),
+                           [TM_kernel_opset] = NUMBER(Kernel_opset),
+                           [TM_kernel_provider] = TEXT(Kernel_provider),
+                           [TM_kernel_kernel_class] = TEXT(Kernel_kernel_class),
+                           [TM_kernel_source] = NUMBER(Kernel_source),
+                           [TM_kernel_submits] = NUMBER(Kernel_submits)};
+    co_pending_add(&c->pending, TM_KIND_kernel, row);
+}
+
+static void kernel_shape_row(co_capture *c, const target_state *t, int64_t ticks,
+                             const tl_field_value *values)
+{
+    const int64_t row[] = {
+        [TM_kernel_shape_kernel] = kernel_id(c, t, NUMBER(KernelShapes_kernel)),
+        [TM_kernel_shape_time] = ticks,
+        [TM_kernel_shape_inputs] = shape_id(c, t, NUMBER(KernelShapes_inputs)),
+        [TM_kernel_shape_outputs] = shape_id(c, t, NUMBER(KernelShapes_outputs)),
+        [TM_kernel_shape_run_inputs] = shape_id(c, t, NUMBER(KernelShapes_run_inputs)),
+        [TM_kernel_shape_parameter_bytes] = NUMBER(KernelShapes_parameter_bytes),
+        [TM_kernel_shape_activation_bytes] = NUMBER(KernelShapes_activation_bytes),
+        [TM_kernel_shape_output_bytes] = NUMBER(KernelShapes_output_bytes)};
+    co_pending_add(&c->pending, TM_KIND_kernel_shape, row);
+}
+
+static void op_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
+                   const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_op_kernel] = kernel_id(c, t, NUMBER(Op_kernel)),
+                           [TM_op_session] = session_id(c, t, NUMBER(Op_session)),
+                           [TM_op_run] = NUMBER(Op_run),
+                           [TM_op_thread] = thread,
+                           [TM_op_begin] = ticks,
+                           [TM_op_duration] = NUMBER(Op_duration_ticks),
+                           [TM_op_depth] = NUMBER(Op_depth),
+                           [TM_op_flags] = NUMBER(Op_flags)};
+    co_pending_add(&c->pending, TM_KIND_op, row);
+}
+
 void co_rows_from_event(co_capture *c, const target_state *t, const tl_record *record,
                         tl_event event, const tl_field_value *values)
 {
@@ -175,6 +227,20 @@ void co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
         co_pending_add(&c->pending, TM_KIND_overhead, row);
         break;
     }
+    case TL_EVENT_Kernel:
+        kernel_row(c, t, ticks, values);
+        break;
+    case TL_EVENT_KernelShapes:
+        kernel_shape_row(c, t, ticks, values);
+        break;
+    case TL_EVENT_KernelEnd: {
+        const int64_t row[] = {kernel_id(c, t, NUMBER(KernelEnd_kernel)), ticks};
+        co_pending_add(&c->pending, TM_KIND_kernel_end, row);
+        break;
+    }
+    case TL_EVENT_Op:
+        op_row(c, t, ticks, thread, values);
+        break;
     case TL_EVENT_PAD:
     case TL_EVENT_COUNT:
         break;

@@ -24,22 +24,26 @@ typedef enum tm_kind {
 typedef enum tm_type { TM_TIME, TM_DUR, TM_INT, TM_ID, TM_STR, TM_U64 } tm_type;
 
 // Column numbers: TM_run_begin, TM_session_model, ...
-#define TM_ENUM_COLUMNS(kind)     enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
-#define TM_ENUM_process(c, t)     TM_process_##c,
-#define TM_ENUM_process_end(c, t) TM_process_end_##c,
-#define TM_ENUM_module(c, t)      TM_module_##c,
-#define TM_ENUM_module_end(c, t)  TM_module_end_##c,
-#define TM_ENUM_env(c, t)         TM_env_##c,
-#define TM_ENUM_session(c, t)     TM_session_##c,
-#define TM_ENUM_session_end(c, t) TM_session_end_##c,
-#define TM_ENUM_shape(c, t)       TM_shape_##c,
-#define TM_ENUM_tensor(c, t)      TM_tensor_##c,
-#define TM_ENUM_run(c, t)         TM_run_##c,
-#define TM_ENUM_log(c, t)         TM_log_##c,
-#define TM_ENUM_lost(c, t)        TM_lost_##c,
-#define TM_ENUM_clock(c, t)       TM_clock_##c,
-#define TM_ENUM_overhead(c, t)    TM_overhead_##c,
-#define TM_ENUM_mark(c, t)        TM_mark_##c,
+#define TM_ENUM_COLUMNS(kind)      enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
+#define TM_ENUM_process(c, t)      TM_process_##c,
+#define TM_ENUM_process_end(c, t)  TM_process_end_##c,
+#define TM_ENUM_module(c, t)       TM_module_##c,
+#define TM_ENUM_module_end(c, t)   TM_module_end_##c,
+#define TM_ENUM_env(c, t)          TM_env_##c,
+#define TM_ENUM_session(c, t)      TM_session_##c,
+#define TM_ENUM_session_end(c, t)  TM_session_end_##c,
+#define TM_ENUM_shape(c, t)        TM_shape_##c,
+#define TM_ENUM_tensor(c, t)       TM_tensor_##c,
+#define TM_ENUM_run(c, t)          TM_run_##c,
+#define TM_ENUM_log(c, t)          TM_log_##c,
+#define TM_ENUM_lost(c, t)         TM_lost_##c,
+#define TM_ENUM_clock(c, t)        TM_clock_##c,
+#define TM_ENUM_overhead(c, t)     TM_overhead_##c,
+#define TM_ENUM_mark(c, t)         TM_mark_##c,
+#define TM_ENUM_kernel(c, t)       TM_kernel_##c,
+#define TM_ENUM_kernel_shape(c, t) TM_kernel_shape_##c,
+#define TM_ENUM_kernel_end(c, t)   TM_kernel_end_##c,
+#define TM_ENUM_op(c, t)           TM_op_##c,
 TM_KINDS(TM_ENUM_COLUMNS)
 
 #define TM_MAX_COLUMNS 24

@@ -50,16 +50,20 @@ typedef struct tl_field_value {
 int64_t tl_array_get(const tl_field_value *value, uint32_t index);
 
 // Field numbers for tl_decode's output: TL_Run_session, ...
-#define TL_ENUM_FIELD_Module(n, t, x)     TL_Module_##n,
-#define TL_ENUM_FIELD_ModuleEnd(n, t, x)  TL_ModuleEnd_##n,
-#define TL_ENUM_FIELD_Env(n, t, x)        TL_Env_##n,
-#define TL_ENUM_FIELD_Session(n, t, x)    TL_Session_##n,
-#define TL_ENUM_FIELD_SessionEnd(n, t, x) TL_SessionEnd_##n,
-#define TL_ENUM_FIELD_ShapeSet(n, t, x)   TL_ShapeSet_##n,
-#define TL_ENUM_FIELD_Tensor(n, t, x)     TL_Tensor_##n,
-#define TL_ENUM_FIELD_Run(n, t, x)        TL_Run_##n,
-#define TL_ENUM_FIELD_Log(n, t, x)        TL_Log_##n,
-#define TL_ENUM_FIELD_Overhead(n, t, x)   TL_Overhead_##n,
+#define TL_ENUM_FIELD_Module(n, t, x)       TL_Module_##n,
+#define TL_ENUM_FIELD_ModuleEnd(n, t, x)    TL_ModuleEnd_##n,
+#define TL_ENUM_FIELD_Env(n, t, x)          TL_Env_##n,
+#define TL_ENUM_FIELD_Session(n, t, x)      TL_Session_##n,
+#define TL_ENUM_FIELD_SessionEnd(n, t, x)   TL_SessionEnd_##n,
+#define TL_ENUM_FIELD_ShapeSet(n, t, x)     TL_ShapeSet_##n,
+#define TL_ENUM_FIELD_Tensor(n, t, x)       TL_Tensor_##n,
+#define TL_ENUM_FIELD_Run(n, t, x)          TL_Run_##n,
+#define TL_ENUM_FIELD_Log(n, t, x)          TL_Log_##n,
+#define TL_ENUM_FIELD_Overhead(n, t, x)     TL_Overhead_##n,
+#define TL_ENUM_FIELD_Kernel(n, t, x)       TL_Kernel_##n,
+#define TL_ENUM_FIELD_KernelShapes(n, t, x) TL_KernelShapes_##n,
+#define TL_ENUM_FIELD_KernelEnd(n, t, x)    TL_KernelEnd_##n,
+#define TL_ENUM_FIELD_Op(n, t, x)           TL_Op_##n,
 #define XX(event, level, keyword, text)                                                            \
     enum { TL_FIELDS_##event(TL_ENUM_FIELD_##event, TL_ENUM_FIELD_##event) TL_##event##_FIELDS };
 TL_EVENT_MAP(XX)

@@ -23,6 +23,7 @@
 #define TL_KW_LIFECYCLE  0x1u // modules, environments, sessions
 #define TL_KW_RUN        0x2u // inferences and their shapes
 #define TL_KW_LOG        0x4u
+#define TL_KW_OP         0x8u // operators
 
 // F: fixed field, V: variable field; (name, type, what it says)
 #define TL_FIELDS_Module(F, V)                                                                     \
@@ -85,6 +86,35 @@
 #define TL_FIELDS_Overhead(F, V)                                                                   \
     F(ticks_per_run, U64, "cost of recording one run, measured in this process when armed")
 
+#define TL_FIELDS_Kernel(F, V)                                                                     \
+    F(kernel, U32, "number of the kernel (operator instance) in this process, from 1")             \
+    F(session, U32, "session, 0: not known yet")                                                   \
+    F(module, U32, "module")                                                                       \
+    F(opset, U32, "first opset version that it implements, 0: not known")                          \
+    F(source, U8, "who told: 1 C API, 2 validated structures, 3 class name")                       \
+    F(submits, U8, "1: the provider is asynchronous, times are those of the submission")           \
+    V(node, STR, "name of the node in the optimised graph")                                        \
+    V(op_type, STR, "operator type")                                                               \
+    V(domain, STR, "operator domain, empty: ai.onnx")                                              \
+    V(provider, STR, "execution provider")                                                         \
+    V(kernel_class, STR, "C++ class of the kernel where the build tells it")
+#define TL_FIELDS_KernelShapes(F, V)                                                               \
+    F(parameter_bytes, U64, "bytes of constant inputs")                                            \
+    F(activation_bytes, U64, "bytes of the other inputs")                                          \
+    F(output_bytes, U64, "bytes of the outputs")                                                   \
+    F(kernel, U32, "kernel")                                                                       \
+    F(inputs, U32, "set of its inputs")                                                            \
+    F(outputs, U32, "set of its outputs")                                                          \
+    F(run_inputs, U32, "set of the session's inputs for which this holds")
+#define TL_FIELDS_KernelEnd(F, V) F(kernel, U32, "kernel that was destroyed")
+#define TL_FIELDS_Op(F, V)                                                                         \
+    F(duration_ticks, U64, "time inside the kernel; the event's own time is the end")              \
+    F(kernel, U32, "kernel")                                                                       \
+    F(session, U32, "session, 0: not known")                                                       \
+    F(run, U32, "run, 0: belongs to the session as a whole or to its loading")                     \
+    F(depth, U8, "kernels around it: 0, or more inside Loop, If and Scan")                         \
+    F(flags, U8, "1 while a session is loading, 2 the run is ambiguous, 4 the kernel failed")
+
 // name, level, keyword, one sentence
 #define TL_EVENT_MAP(XX)                                                                           \
     XX(Module, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was found and intercepted.")       \
@@ -96,7 +126,11 @@
     XX(Tensor, TL_LEVEL_INFO, TL_KW_RUN, "One tensor of a set.")                                   \
     XX(Run, TL_LEVEL_INFO, TL_KW_RUN, "One inference.")                                            \
     XX(Log, TL_LEVEL_ERROR, TL_KW_LOG, "A failure's message, or a remark of the hook.")            \
-    XX(Overhead, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "What recording costs.")
+    XX(Overhead, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "What recording costs.")                          \
+    XX(Kernel, TL_LEVEL_INFO, TL_KW_OP, "A kernel that is about to be executed first.")            \
+    XX(KernelShapes, TL_LEVEL_INFO, TL_KW_OP, "What a kernel was given, on first sight.")          \
+    XX(KernelEnd, TL_LEVEL_INFO, TL_KW_OP, "A kernel was destroyed.")                              \
+    XX(Op, TL_LEVEL_VERBOSE, TL_KW_OP, "One execution of a kernel.")
 
 // Event ids on the wire start at 1; 0 is padding.
 typedef enum tl_event {
