@@ -3,6 +3,8 @@
 #include "analysis/names.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -38,6 +40,15 @@ const char *an_ort_error_name(int64_t code)
     return pick(names, COUNT_OF(names), code);
 }
 
+void an_ort_error_text(char *out, size_t size, int64_t code)
+{
+    const char *name = an_ort_error_name(code);
+    if (strcmp(name, "unknown") == 0)
+        snprintf(out, size, "ORT error %lld", (long long)code);
+    else
+        snprintf(out, size, "%s", name);
+}
+
 const char *an_element_type_name(int64_t element_type)
 {
     static const char *const names[] = {
@@ -65,9 +76,10 @@ const char *an_level_name(int64_t level)
 
 const char *an_lost_cause_name(int64_t cause)
 {
-    static const char *const names[] = {"a thread's ring was full", "more threads than rings",
+    static const char *const names[] = {"a thread's ring was full",
+                                        "there were more threads than rings",
                                         "the channel was damaged", "records could not be decoded"};
-    return pick(names, COUNT_OF(names), cause);
+    return cause >= 0 && (uint64_t)cause < COUNT_OF(names) ? names[cause] : "of other causes";
 }
 
 const char *an_session_source_name(int64_t source)

@@ -51,7 +51,8 @@ static void settle(an_jitter *j, size_t count)
         j->last_latency_ns = now;
     }
     j->count -= count;
-    memmove(j->window, j->window + count, j->count * sizeof *j->window);
+    if (j->count)
+        memmove(j->window, j->window + count, j->count * sizeof *j->window);
 }
 
 static cm_status add_to_jitter(an_jitter *j, an_run_time run)

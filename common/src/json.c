@@ -74,11 +74,11 @@ void cm_json_end(cm_json *j)
         cm_out_char(j->out, '\n');
 }
 
-static void write_escape(cm_out *out, char c)
+static void write_escape(cm_out *out, uint32_t c)
 {
     static const char short_names[] = "\b\f\n\r\t\"\\";
     static const char letters[] = "bfnrt\"\\";
-    const char *found = c ? strchr(short_names, c) : NULL;
+    const char *found = c && c < 0x80 ? strchr(short_names, (int)c) : NULL;
     if (found) {
         cm_out_char(out, '\\');
         cm_out_char(out, letters[found - short_names]);
@@ -95,11 +95,11 @@ static void write_quoted(cm_out *out, const char *text, size_t len)
         bool valid;
         size_t start = pos;
         uint32_t c = cm_utf8_take(text, len, &pos, &valid);
-        if (valid && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+        if (valid && c != '"' && c != '\\' && !cm_text_is_control(c))
             continue;
         cm_out_bytes(out, text + plain, start - plain);
         if (valid)
-            write_escape(out, (char)c);
+            write_escape(out, c);
         else
             cm_out_text(out, "\xef\xbf\xbd");
         plain = pos;

@@ -34,7 +34,7 @@ static size_t code_width(uint32_t code)
     return in_ranges(code, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
-static bool is_dangerous(uint32_t code)
+bool cm_text_is_control(uint32_t code)
 {
     static const code_range ranges[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x200e, 0x200f},
                                         {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
@@ -54,7 +54,7 @@ static shown show_next(const char *text, size_t len, size_t *pos)
     uint32_t code = cm_utf8_take(text, len, pos, &valid);
     if (code == '\n' || code == '\t' || code == '\r')
         return (shown){" ", 1, 1};
-    if (!valid || is_dangerous(code))
+    if (!valid || cm_text_is_control(code))
         return (shown){"?", 1, 1};
     return (shown){text + start, *pos - start, code_width(code)};
 }

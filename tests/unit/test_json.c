@@ -70,6 +70,9 @@ static void test_escapes(void)
     expect_string("C:\\a\"b\n\t\r\b\f", 11, "\"C:\\\\a\\\"b\\n\\t\\r\\b\\f\"");
     expect_string("\0\x01\x1f\x7f", 4, "\"\\u0000\\u0001\\u001f\\u007f\"");
     expect_string("\x1b[31m", 5, "\"\\u001b[31m\"");
+    expect_string("a\xc2\x9b\xe2\x80\xae"
+                  "b",
+                  7, "\"a\\u009b\\u202eb\"");
     expect_string("</script>", 9, "\"</script>\"");
 }
 

@@ -234,8 +234,8 @@ static cm_status parse_kinds(const char *text, uint32_t *out_mask)
             return cm_fail(CM_USAGE,
                            "There is no kind of row \"%.*s\"%s%s%s; `ortscope help dump` "
                            "lists them.",
-                           (int)len, text, near ? ": did you mean " : "", near ? near : "",
-                           near ? "?" : "");
+                           (int)len, text, near ? " (did you mean " : "", near ? near : "",
+                           near ? "?)" : "");
         }
         mask |= found;
         text += len + (text[len] == ',');

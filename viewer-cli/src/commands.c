@@ -29,7 +29,7 @@ int vw_unknown_command(const char *name)
     const char *near = vw_nearest(name, names, count, sizeof *names);
     if (near)
         return vw_failure(cm_fail(CM_USAGE,
-                                  "There is no command \"%s\": did you mean `ortscope %s`? "
+                                  "There is no command \"%s\" (did you mean `ortscope %s`?); "
                                   "`ortscope help` lists the commands.",
                                   name, near));
     return vw_failure(

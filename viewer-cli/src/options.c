@@ -53,8 +53,8 @@ static cm_status unknown_option(const vw_command *c, const char *given, size_t l
     }
     return cm_fail(CM_USAGE,
                    "`ortscope %s` has no option %.*s%s%s%s; `ortscope help %s` lists its options.",
-                   c->name, (int)len, given, near ? ": did you mean --" : "", near ? near : "",
-                   near ? "?" : "", c->name);
+                   c->name, (int)len, given, near ? " (did you mean --" : "", near ? near : "",
+                   near ? "?)" : "", c->name);
 }
 
 static bool parse_count(const char *text, int64_t *out)

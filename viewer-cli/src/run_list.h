@@ -39,6 +39,7 @@ typedef struct vw_run_printer {
     vw_table table;
     cm_json json;
     cm_out text; // for one cell
+    char status[48];
 } vw_run_printer;
 
 void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *facts,

@@ -50,9 +50,11 @@ static int64_t batch_of(const vw_run_printer *p, const vw_run *run)
     return shape ? shape->batch : -1;
 }
 
-static const char *status_text(int64_t status)
+// Valid until the next call.
+static const char *status_text(vw_run_printer *p, int64_t status)
 {
-    return status == 0 ? "ok" : an_ort_error_name(status);
+    an_ort_error_text(p->status, sizeof p->status, status);
+    return status == 0 ? "ok" : p->status;
 }
 
 static void add_text(vw_run_printer *p, const vw_run *run)
@@ -67,7 +69,7 @@ static void add_text(vw_run_printer *p, const vw_run *run)
     vw_table_cell(t, "%lld", (long long)run->run);
     vw_table_cell(t, "%lld", (long long)run->thread);
     vw_table_text(t, latency);
-    vw_table_text(t, status_text(run->status));
+    vw_table_text(t, status_text(p, run->status));
     if (batch >= 0)
         vw_table_cell(t, "%lld", (long long)batch);
     else
@@ -140,7 +142,7 @@ static void add_json(vw_run_printer *p, const vw_run *run)
     cm_json_string(j, an_call_name(run->call));
     json_key_int(j, "status", run->status);
     cm_json_key(j, "error");
-    cm_json_string(j, run->status ? an_ort_error_name(run->status) : NULL);
+    cm_json_string(j, run->status ? status_text(p, run->status) : NULL);
     cm_json_key(j, "message");
     cm_json_string(j, vw_run_message(p->facts, run));
     cm_json_key(j, "batch");
@@ -162,7 +164,7 @@ static void add_csv(vw_run_printer *p, const vw_run *run)
     cm_out_printf(out, "%.9f,%lld,%lld,%lld,%.3f,%s,%s,", (double)run->begin_ns / 1e9,
                   (long long)run->session, (long long)run->run, (long long)run->thread,
                   (double)run->duration_ns / 1e3, an_call_name(run->call),
-                  status_text(run->status));
+                  status_text(p, run->status));
     if (batch >= 0)
         cm_out_printf(out, "%lld", (long long)batch);
     cm_out_printf(out, ",%lld", (long long)run->in_flight);

@@ -36,6 +36,27 @@ static void write_title(vw_io *io, const an_session *n)
     cm_out_char(out, '\n');
 }
 
+// "DmlExecutionProvider,CPUExecutionProvider" as "on Dml + CPU".
+static void write_providers(cm_out *out, const char *providers)
+{
+    static const char suffix[] = "ExecutionProvider";
+    const char *separator = "on ";
+    while (*providers) {
+        char name[64] = "";
+        size_t len = strcspn(providers, ","), used = len < sizeof name ? len : sizeof name - 1;
+        memcpy(name, providers, used);
+        size_t suffix_len = sizeof suffix - 1;
+        if (used > suffix_len && strcmp(name + used - suffix_len, suffix) == 0)
+            name[used - suffix_len] = '\0';
+        if (used) {
+            cm_out_text(out, separator);
+            cm_text_clean(out, name, 0);
+            separator = " + ";
+        }
+        providers += len + (providers[len] == ',');
+    }
+}
+
 static void write_facts(vw_io *io, const an_summary *s, const an_session *n)
 {
     cm_out *out = &io->out;
@@ -43,9 +64,7 @@ static void write_facts(vw_io *io, const an_summary *s, const an_session *n)
     const an_module *module = an_summary_module(s, n->module);
     cm_out_text(out, "  ");
     if (n->providers[0]) {
-        // "CPUExecutionProvider" says "Execution" and "Provider" to nobody new
-        cm_out_text(out, "on ");
-        cm_text_clean(out, n->providers, 60);
+        write_providers(out, n->providers);
         cm_out_text(out, ", ");
     }
     if (s->module_count > 1 && module) {
@@ -69,7 +88,7 @@ static void write_facts(vw_io *io, const an_summary *s, const an_session *n)
         vw_style_off(io, VW_BAD);
     }
     double throughput = an_session_throughput(n);
-    if (an_known(throughput)) {
+    if (an_known(throughput) && n->latency.count > 1) {
         cm_format_number(text, sizeof text, throughput, throughput < 100 ? 2 : 0);
         cm_out_printf(out, ", %s/s", text);
     }
@@ -189,7 +208,7 @@ static void write_shapes(vw_io *io, const an_summary *s, const an_session *n)
 
 static void write_failures(vw_io *io, const an_summary *s, const an_session *n)
 {
-    char count[32];
+    char count[32], error[48];
     size_t shown = 0;
     uint64_t told = 0;
     for (size_t i = 0; i < s->message_count; i++) {
@@ -204,7 +223,8 @@ static void write_failures(vw_io *io, const an_summary *s, const an_session *n)
         vw_style_on(io, VW_BAD);
         cm_out_printf(&io->out, "%s failed", count);
         vw_style_off(io, VW_BAD);
-        cm_out_printf(&io->out, " with %s, first in run %lld:\n    ", an_ort_error_name(m->code),
+        an_ort_error_text(error, sizeof error, m->code);
+        cm_out_printf(&io->out, " with %s, first in run %lld:\n    ", error,
                       (long long)m->first_run);
         cm_text_clean(&io->out, m->text, 300);
         cm_out_char(&io->out, '\n');
@@ -224,8 +244,7 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
         cm_out_char(&io->out, '\n');
         write_latency(io, n);
         write_spread(io, n);
-        cm_out_char(&io->out, '\n');
-        vw_latency_bars(io, "  ", &n->latency);
+        vw_latency_bars(io, &n->latency);
     }
     write_batches(io, n);
     write_shapes(io, s, n);

@@ -159,6 +159,11 @@ static void write_totals(vw_io *io, const an_summary *s)
 
 // ------------------------------------------------------------------------------------ the sessions
 
+static bool is_chosen(const an_session *n, const vw_summary_choice *choice)
+{
+    return !choice->has_session || n->id == choice->session;
+}
+
 static int by_total_time(const void *a, const void *b)
 {
     const an_session *x = *(const an_session *const *)a, *y = *(const an_session *const *)b;
@@ -206,10 +211,9 @@ static void write_sessions(vw_io *io, const an_summary *s, const vw_summary_choi
     const an_session **list = malloc((s->session_count + 1) * sizeof *list);
     size_t count = 0;
     for (size_t i = 0; list && i < s->session_count; i++) {
-        bool wanted = choice->has_session ? s->sessions[i].id == choice->session
-                                          : !vw_session_failed(&s->sessions[i]);
-        if (wanted)
-            list[count++] = &s->sessions[i];
+        const an_session *n = &s->sessions[i];
+        if (is_chosen(n, choice) && !vw_session_failed(n))
+            list[count++] = n;
     }
     if (count > 1)
         qsort(list, count, sizeof *list, by_total_time);
@@ -224,18 +228,20 @@ static void write_sessions(vw_io *io, const an_summary *s, const vw_summary_choi
 // ---------------------------------------------------------------------------------- what went
 // wrong
 
-static void write_failed_sessions(vw_io *io, const an_summary *s)
+static void write_failed_sessions(vw_io *io, const an_summary *s, const vw_summary_choice *choice)
 {
     size_t count = 0;
+    char error[48];
     for (size_t i = 0; i < s->session_count; i++) {
         const an_session *n = &s->sessions[i];
-        if (!vw_session_failed(n) || ++count > MESSAGE_LINES)
+        if (!is_chosen(n, choice) || !vw_session_failed(n) || ++count > MESSAGE_LINES)
             continue;
         cm_out_char(&io->out, '\n');
         vw_style_on(io, VW_BAD);
         cm_out_printf(&io->out, "Session %lld could not be created", (long long)n->id);
         vw_style_off(io, VW_BAD);
-        cm_out_printf(&io->out, ": %s\n  ", an_ort_error_name(n->status));
+        an_ort_error_text(error, sizeof error, n->status);
+        cm_out_printf(&io->out, ": %s\n  ", error);
         cm_text_clean(&io->out, n->message, 0);
         if (n->model[0]) {
             cm_out_text(&io->out, "\n  model: ");
@@ -284,9 +290,9 @@ static void write_losses(vw_io *io, const an_summary *s)
             if (s->lost[i] == 0)
                 continue;
             cm_format_count(number, sizeof number, s->lost[i]);
-            cm_out_printf(&io->out, "%s%s: %s", separator, number,
-                          i + 1 < AN_LOST_CAUSES ? an_lost_cause_name((int64_t)i) : "other causes");
-            separator = "; ";
+            cm_out_printf(&io->out, "%s%s because %s", separator, number,
+                          an_lost_cause_name((int64_t)i));
+            separator = ", ";
         }
         cm_out_text(&io->out, "). The numbers above miss them.\n");
     }
@@ -294,7 +300,7 @@ static void write_losses(vw_io *io, const an_summary *s)
         cm_out_char(&io->out, '\n');
         vw_styled(io, VW_WARN, "File not whole: ");
         cm_text_clean(&io->out, s->damage, 0);
-        cm_out_text(&io->out, ".\n");
+        cm_out_char(&io->out, '\n');
     }
 }
 
@@ -306,8 +312,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_capture(io, s, header);
     write_totals(io, s);
     write_sessions(io, s, choice);
-    if (!choice->has_session)
-        write_failed_sessions(io, s);
+    write_failed_sessions(io, s, choice);
     write_messages(io, s);
     write_losses(io, s);
 }

@@ -18,7 +18,7 @@ void vw_summary_csv(vw_io *io, const an_summary *s);
 
 // One session in full, and the bars of its latencies.
 void vw_session_text(vw_io *io, const an_summary *s, const an_session *n);
-void vw_latency_bars(vw_io *io, const char *indent, const cm_histogram *h);
+void vw_latency_bars(vw_io *io, const cm_histogram *h);
 
 // ORT refused to create it: it has no runs and is told among the failures.
 bool vw_session_failed(const an_session *n);

@@ -19,5 +19,5 @@ cm_status vw_open_timeline(const char *path, tm_reader **out)
 void vw_warn_of_damage(const char *path, const char *damage)
 {
     if (damage)
-        vw_message("warning: \"%s\" is not whole: %s.", path, damage);
+        vw_message("warning: \"%s\" is not whole. %s", path, damage);
 }

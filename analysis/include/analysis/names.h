@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Words for the numbers that stand in a timeline: ORT's error codes and types, our own causes.
-// Every function returns a static string, also for numbers that it does not know.
+// Names are static strings, also for numbers that have none.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 const char *an_call_name(int64_t call);                 // "Run", "RunWithBinding", "RunAsync"
 const char *an_ort_error_name(int64_t code);            // "INVALID_ARGUMENT"
+// The same with the number where there is no name: "ORT error 250"
+void an_ort_error_text(char *out, size_t size, int64_t code);
 const char *an_element_type_name(int64_t element_type); // "float32"
 const char *an_onnx_type_name(int64_t onnx_type);       // "tensor"
 const char *an_level_name(int64_t level);               // "error"

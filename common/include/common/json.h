@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A streaming JSON writer: what is written is always one well-formed document, as long as the calls
 // nest. Commas, line ends and indentation are its business. Strings may hold any bytes: what is not
-// UTF-8 becomes U+FFFD, control characters are escaped. Numbers are never NaN or infinite: null is
-// written instead.
+// UTF-8 becomes U+FFFD; what could act on a terminal is escaped. Numbers are never NaN or infinite:
+// null is written instead.
 //
 // A container opened with CM_JSON_ONE_LINE is put on a single line with all that it holds, so that
 // long arrays of small objects stay readable and can be searched line by line.

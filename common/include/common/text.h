@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Code points that do something instead of showing something: control characters, line separators,
+// changes of the writing direction.
+bool cm_text_is_control(uint32_t code);
+
 // Columns that the text takes on a terminal: 0 for combining marks, 2 for wide East Asian ones.
 size_t cm_text_width(const char *text);
 
