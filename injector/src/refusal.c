@@ -92,6 +92,19 @@ static cm_status refuse_denied(inj_reason reason, const inj_facts *f, const char
     return cm_fail(CM_ACCESS_DENIED, "%s can't be attached: %s; %s", who, why, advice);
 }
 
+static cm_status refuse_machine(inj_reason reason, const inj_facts *f, const char *who)
+{
+    char kind[40];
+    if (reason == INJ_REASON_OTHER_MACHINE)
+        snprintf(kind, sizeof kind, "a program for machine type 0x%04x", (unsigned)f->machine);
+    else
+        snprintf(kind, sizeof kind, "%s program",
+                 reason == INJ_REASON_X86 ? "a 32-bit" : "an ARM64");
+    return cm_fail(CM_UNSUPPORTED,
+                   "%s is %s and ortscope sees only 64-bit x64 ones; use the program's x64 build",
+                   who, kind);
+}
+
 cm_status inj_refuse(inj_reason reason, const inj_facts *f)
 {
     cm_status status = inj_reason_status(reason);
@@ -118,20 +131,9 @@ cm_status inj_refuse(inj_reason reason, const inj_facts *f)
                        "ortscope run",
                        who);
     case INJ_REASON_X86:
-        return cm_fail(status,
-                       "%s is a 32-bit program and ortscope sees only 64-bit ones; use the "
-                       "program's 64-bit (x64) build",
-                       who);
     case INJ_REASON_ARM64:
-        return cm_fail(status,
-                       "%s is an ARM64 program and ortscope sees only x64 ones; use the "
-                       "program's x64 build",
-                       who);
     case INJ_REASON_OTHER_MACHINE:
-        return cm_fail(status,
-                       "%s is a program for machine type 0x%04x and ortscope sees only x64 "
-                       "ones; use the program's x64 build",
-                       who, (unsigned)f->machine);
+        return refuse_machine(reason, f, who);
     case INJ_REASON_PROTECTED:
         return cm_fail(status,
                        "%s is a protected process, which Windows lets nobody open, "
