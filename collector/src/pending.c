@@ -21,6 +21,14 @@ void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
     memcpy(rows->values + rows->count++ * width, values, width * sizeof *values);
 }
 
+// Nothing began before the capture did: a longer duration is made up.
+static void end_to_begin(int64_t *time, int64_t *duration)
+{
+    if (*duration > *time)
+        *duration = *time;
+    *time -= *duration;
+}
+
 static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
 {
     const tm_kind_info *info = tm_kind_get(kind);
@@ -31,11 +39,11 @@ static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
             row[i] = co_clock_span(clock, (uint64_t)row[i]);
     }
     if (kind == TM_KIND_run)
-        row[TM_run_begin] -= row[TM_run_duration];
-    if (kind == TM_KIND_op)
-        row[TM_op_begin] -= row[TM_op_duration];
-    if (kind == TM_KIND_session)
-        row[TM_session_time] -= row[TM_session_load];
+        end_to_begin(&row[TM_run_begin], &row[TM_run_duration]);
+    else if (kind == TM_KIND_op)
+        end_to_begin(&row[TM_op_begin], &row[TM_op_duration]);
+    else if (kind == TM_KIND_session)
+        end_to_begin(&row[TM_session_time], &row[TM_session_load]);
 }
 
 void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer)

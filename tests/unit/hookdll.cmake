@@ -3,7 +3,16 @@ foreach(test test_reloc test_reloc_scan)
     ortscope_test(${test} SOURCES ${test}.c LIBS hk_reloc)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 endforeach()
+ortscope_test(test_xxh64 SOURCES test_xxh64.c ${CMAKE_SOURCE_DIR}/hookdll/src/xxh64.c LIBS cm_common)
+target_include_directories(test_xxh64 PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 if(WIN32)
+    ortscope_test(test_registry
+                  SOURCES test_registry.c ${CMAKE_SOURCE_DIR}/hookdll/src/registry.c
+                  LIBS tl_producer)
+    target_include_directories(test_registry PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
+    target_link_libraries(test_registry PRIVATE hook_flags)
+    add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
+        -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
     ortscope_test(test_detour_threads SOURCES test_detour_threads.c detour_code.c LIBS hk_detour
                   TIMEOUT 600)

@@ -209,6 +209,17 @@ static void default_path(const inj_target *target, char *out, size_t capacity)
     snprintf(out, capacity, "ortscope-%.*s-%u.ortl", (int)len, name, target->pid);
 }
 
+// A folder that is not there is no missing target (exit code 3).
+static cm_status create_file(loop *l)
+{
+    cm_status status = co_capture_create(l->result->path, &l->capture);
+    if (status != CM_NOT_FOUND && status != CM_ACCESS_DENIED)
+        return status;
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
+    return cm_fail(CM_IO, "%s", sentence);
+}
+
 static cm_status begin(loop *l, inj_target *target)
 {
     vw_capture_result *result = l->result;
@@ -216,7 +227,7 @@ static cm_status begin(loop *l, inj_target *target)
         snprintf(result->path, sizeof result->path, "%s", l->options->output);
     else
         default_path(target, result->path, sizeof result->path);
-    CM_TRY(co_capture_create(result->path, &l->capture));
+    CM_TRY(create_file(l));
     cm_status status = follow(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
     if (status != CM_OK) {
         co_capture_close(l->capture);

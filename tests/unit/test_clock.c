@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "collector/clock.h"
+
+#include "unity.h"
+
+void setUp(void) {}
+
+void tearDown(void) {}
+
+// A clock of 2.5 ticks a nanosecond that began at odd numbers.
+static co_anchor anchor_at(uint64_t ns)
+{
+    return (co_anchor){.ticks = 1000000 + ns * 5 / 2, .qpc_ns = 777000 + ns, .utc_ns = ns};
+}
+
+static void test_time_is_interpolated_between_anchors(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    co_clock_add(&clock, anchor_at(1000000));
+    TEST_ASSERT_EQUAL_INT64(0, co_clock_time(&clock, 1000000));
+    TEST_ASSERT_EQUAL_INT64(400, co_clock_time(&clock, 1001000));
+    TEST_ASSERT_EQUAL_INT64(500000, co_clock_time(&clock, 1000000 + 1250000));
+    TEST_ASSERT_EQUAL_INT64(1000000, co_clock_time(&clock, 1000000 + 2500000));
+}
+
+static void test_a_changing_rate_is_followed(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, (co_anchor){.ticks = 0, .qpc_ns = 0});
+    co_clock_add(&clock, (co_anchor){.ticks = 1000, .qpc_ns = 1000});
+    co_clock_add(&clock, (co_anchor){.ticks = 2000, .qpc_ns = 3000}); // half as fast from here on
+    TEST_ASSERT_EQUAL_INT64(500, co_clock_time(&clock, 500));
+    TEST_ASSERT_EQUAL_INT64(2000, co_clock_time(&clock, 1500));
+}
+
+static void test_times_outside_the_anchors_are_set_to_the_nearest(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    co_clock_add(&clock, anchor_at(5000));
+    TEST_ASSERT_EQUAL_INT64(0, co_clock_time(&clock, 0));
+    TEST_ASSERT_EQUAL_INT64(5000, co_clock_time(&clock, UINT64_MAX));
+}
+
+static void test_old_times_are_found_after_many_anchors(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    for (uint64_t i = 1; i <= 10 * CO_ANCHORS; i++)
+        co_clock_add(&clock, anchor_at(i * 1000));
+    for (uint64_t ns = 0; ns <= 10 * CO_ANCHORS * 1000; ns += 500)
+        TEST_ASSERT_EQUAL_INT64((int64_t)ns, co_clock_time(&clock, anchor_at(ns).ticks));
+}
+
+static void test_a_clock_that_goes_back_is_ignored(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    co_clock_add(&clock, anchor_at(2000));
+    co_clock_add(&clock, anchor_at(1000));
+    TEST_ASSERT_EQUAL_UINT64(2, clock.count);
+}
+
+static void test_spans_use_the_average_rate(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    TEST_ASSERT_EQUAL_INT64(0, co_clock_span(&clock, 1000)); // no rate is known yet
+    co_clock_add(&clock, anchor_at(1000000));
+    TEST_ASSERT_EQUAL_INT64(400, co_clock_span(&clock, 1000));
+    TEST_ASSERT_EQUAL_INT64(
+        INT64_MAX,
+        co_clock_span(&(co_clock){.count = 2, .recent = {{0}, {1, 0, 9, 0}}}, UINT64_MAX));
+}
+
+static void test_a_real_anchor_moves_forward(void)
+{
+    co_anchor a = co_anchor_now();
+    co_anchor b = co_anchor_now();
+    TEST_ASSERT_TRUE(b.ticks > a.ticks);
+    TEST_ASSERT_TRUE(b.qpc_ns >= a.qpc_ns);
+    TEST_ASSERT_TRUE(a.utc_ns > 1600000000000000000u); // after 2020
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_time_is_interpolated_between_anchors);
+    RUN_TEST(test_a_changing_rate_is_followed);
+    RUN_TEST(test_times_outside_the_anchors_are_set_to_the_nearest);
+    RUN_TEST(test_old_times_are_found_after_many_anchors);
+    RUN_TEST(test_a_clock_that_goes_back_is_ignored);
+    RUN_TEST(test_spans_use_the_average_rate);
+    RUN_TEST(test_a_real_anchor_moves_forward);
+    return UNITY_END();
+}
