@@ -223,8 +223,9 @@ static void make_odd(void)
     end();
 }
 
-// A copy of `from` without its last bytes, or with one byte changed.
-static void copy_damaged(const char *from, const char *to, long keep_percent, bool flip)
+// A copy of `from` without its last `drop` bytes, or with the byte there changed. Counted from the
+// end: the header grows whenever a kind of row is added.
+static void copy_damaged(const char *from, const char *to, long drop, bool flip)
 {
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
     if (!in || !out) {
@@ -232,7 +233,7 @@ static void copy_damaged(const char *from, const char *to, long keep_percent, bo
         exit(1);
     }
     fseek(in, 0, SEEK_END);
-    long size = ftell(in), keep = size * keep_percent / 100;
+    long size = ftell(in), keep = size - drop;
     rewind(in);
     for (long i = 0; i < size; i++) {
         int c = fgetc(in);
@@ -264,8 +265,8 @@ int main(void)
     make_hostile();
     make_many();
     make_odd();
-    copy_damaged("basic.ortl", "cut.ortl", 60, false);
-    copy_damaged("basic.ortl", "flipped.ortl", 60, true);
-    copy_damaged("no_ort.ortl", "stump.ortl", 2, false);
+    copy_damaged("basic.ortl", "cut.ortl", 24000, false);
+    copy_damaged("basic.ortl", "flipped.ortl", 24000, true);
+    copy_damaged("no_ort.ortl", "stump.ortl", 1400, false);
     return 0;
 }
