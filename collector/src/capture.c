@@ -47,8 +47,7 @@ cm_status co_capture_create(const char *path, co_capture **out)
     return CM_OK;
 }
 
-// ------------------------------------------------------------------------------------------
-// targets
+// ----------------------------------------------------------------------------------------- targets
 
 static cm_status open_channel(target_state *t, const co_target *target)
 {
@@ -170,8 +169,7 @@ void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code)
     c->targets[i] = c->targets[--c->target_count];
 }
 
-// ------------------------------------------------------------------------------------------ the
-// file
+// ---------------------------------------------------------------------------------------- the file
 
 void co_capture_log(co_capture *c, uint32_t target_id, int level, const char *text)
 {

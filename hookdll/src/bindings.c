@@ -138,8 +138,7 @@ HK_HOOK(ReleaseIoBinding, void, (OrtIoBinding * ort_binding), (ort_binding))
     HK_ORIG(m, ReleaseIoBinding)(ort_binding);
 }
 
-// --------------------------------------------------------------------------------------- when it
-// runs
+// ------------------------------------------------------------------------------------ when it runs
 
 static hk_named_tensor get_bound_input(void *context, size_t index)
 {

@@ -25,8 +25,7 @@
 
 #define HK_MODULES_MAX 8 // ONNX Runtimes in one process at the same time
 
-// ------------------------------------------------------------------------------------------
-// threads
+// ----------------------------------------------------------------------------------------- threads
 
 typedef struct hk_thread {
     struct hk_thread *next; // list of all, never unlinked
@@ -42,8 +41,7 @@ typedef struct hk_thread {
 #define HK_INSIDE_ENV     4u
 #define HK_INSIDE_SPAWN   8u
 
-// ------------------------------------------------------------------------------------------
-// modules
+// ----------------------------------------------------------------------------------------- modules
 
 #include "api_map.h"
 #include "tensor_layout.h"
@@ -63,8 +61,7 @@ typedef struct hk_module {
     char version[32];
 } hk_module;
 
-// --------------------------------------------------------------------------------------------
-// state
+// ------------------------------------------------------------------------------------------- state
 
 typedef struct hk_state {
     _Atomic uint32_t epoch;

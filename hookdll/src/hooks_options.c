@@ -20,8 +20,7 @@ static hk_registry g_options;
 static SRWLOCK g_lock = SRWLOCK_INIT; // guards the texts and the pool
 static options *g_pool;
 
-// -------------------------------------------------------------------------------------------
-// objects
+// ----------------------------------------------------------------------------------------- objects
 
 static options *options_alloc(void)
 {
@@ -57,8 +56,7 @@ void hk_options_clear(void)
     ReleaseSRWLockExclusive(&g_lock);
 }
 
-// ---------------------------------------------------------------------------------------------
-// texts
+// ------------------------------------------------------------------------------------------- texts
 
 static size_t text_len(const char *text)
 {

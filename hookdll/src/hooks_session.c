@@ -30,8 +30,7 @@ static bool frame_end(frame *f, uint32_t inside)
     return hk_reenter(f->t, f->epoch);
 }
 
-// -------------------------------------------------------------------------------------
-// environments
+// ------------------------------------------------------------------------------------ environments
 
 static void env_event(frame *f, const hk_module *m, const OrtStatus *status, uint8_t action,
                       const char *log_id)
@@ -78,8 +77,7 @@ HK_HOOK(ReleaseEnv, void, (OrtEnv * env), (env))
         env_event(&f, m, NULL, 1, NULL);
 }
 
-// -----------------------------------------------------------------------------------------
-// sessions
+// ---------------------------------------------------------------------------------------- sessions
 
 typedef void session_done_fn(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                              OrtStatus *status, const hk_session_origin *origin);

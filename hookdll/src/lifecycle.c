@@ -40,8 +40,7 @@ static void close_handles(void)
     }
 }
 
-// ----------------------------------------------------------------------------------- arm and
-// disarm
+// ---------------------------------------------------------------------------------- arm and disarm
 
 static void forget_objects(void)
 {
@@ -83,18 +82,17 @@ static DWORD WINAPI watcher(void *unused)
 {
     (void)unused;
     HANDLE handles[] = {g_hk.wake_hook, g_hk.collector_process, g_hk.detach_event};
-    for (;;) {
-        DWORD which = WaitForMultipleObjects(3, handles, FALSE, INFINITE);
-        if (which != WAIT_OBJECT_0 || atomic_load(&g_hk.section->stop))
-            break;
+    // The collector may have given up on us before this thread began.
+    while (!atomic_load(&g_hk.section->stop)) {
+        if (WaitForMultipleObjects(3, handles, FALSE, INFINITE) != WAIT_OBJECT_0)
+            break; // the collector is dead, or somebody asked us to detach
         SetEvent(g_hk.child_reply);
     }
     disarm_all();
     return 0;
 }
 
-// ------------------------------------------------------------------------------------------
-// exports
+// ----------------------------------------------------------------------------------------- exports
 
 bool hk_lifecycle_init(void)
 {

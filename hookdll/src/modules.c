@@ -154,8 +154,7 @@ static void tell_problem(const char *text)
     hk_leave(t);
 }
 
-// ------------------------------------------------------------------------------------- coming,
-// going
+// ----------------------------------------------------------------------------------- coming, going
 
 static hk_module *slot_of(const uint8_t *base)
 {

@@ -22,8 +22,7 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
     return hk_text_of(status ? ORT_CALL(m, GetErrorMessage)(status) : NULL);
 }
 
-// -------------------------------------------------------------------------------------------
-// memory
+// ------------------------------------------------------------------------------------------ memory
 
 static hk_session *session_alloc(hk_module *m)
 {
@@ -63,8 +62,7 @@ static void copy_text(char *to, size_t capacity, hk_text from)
     to[len] = 0;
 }
 
-// ---------------------------------------------------------------------------------------
-// describing
+// -------------------------------------------------------------------------------------- describing
 
 static void describe_model(hk_session *s, const hk_session_origin *origin, bool created)
 {
@@ -122,8 +120,7 @@ void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s)
         atomic_store(&s->announced, 1);
 }
 
-// -------------------------------------------------------------------------------------- life of
-// one
+// ------------------------------------------------------------------------------------- life of one
 
 static void set_status(hk_session *s, hk_module *m, OrtStatus *status)
 {

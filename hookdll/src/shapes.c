@@ -162,8 +162,7 @@ uint64_t hk_fingerprint_add(uint64_t hash, const char *name, const hk_tensor *te
     return mix_tensor(mix_name(hash, name ? name : ""), tensor);
 }
 
-// ---------------------------------------------------------------------------------------- the
-// cache
+// --------------------------------------------------------------------------------------- the cache
 
 static inline _Atomic uint64_t *cache_entry(hk_session *s, int direction, uint64_t fingerprint)
 {
@@ -224,8 +223,7 @@ uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int directi
     return number;
 }
 
-// ------------------------------------------------------------------------------------ values of
-// Run
+// ----------------------------------------------------------------------------------- values of Run
 
 typedef struct run_values {
     hk_module *m;

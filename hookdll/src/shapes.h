@@ -29,8 +29,7 @@ uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_sessi
                             const OrtIoBinding *binding);
 void hk_bindings_clear(void);
 
-// ------------------------------------------------------------- what bindings.c shares with
-// shapes.c
+// ------------------------------------------------------------ what bindings.c shares with shapes.c
 
 void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out);
 

@@ -206,8 +206,7 @@ static void test_channel_of_an_impossible_size(void)
     TEST_ASSERT_EQUAL(42, fx_idle_end(&idle));
 }
 
-// ----------------------------------------------------------------------------------- names and
-// list
+// ---------------------------------------------------------------------------------- names and list
 
 static void test_names(void)
 {

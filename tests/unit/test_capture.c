@@ -56,8 +56,7 @@ void tearDown(void)
     cm_file_remove(FILE_NAME);
 }
 
-// ------------------------------------------------------------------------------- the pretended
-// hook
+// ------------------------------------------------------------------------------ the pretended hook
 
 static tl_producer claim(uint32_t thread)
 {
@@ -100,8 +99,7 @@ static void emit_session(tl_producer *p, uint32_t session, const char *model)
     TEST_ASSERT_TRUE(emit(p, TL_EVENT_Session, &fixed, sizeof fixed, texts, 6));
 }
 
-// ------------------------------------------------------------------------------------- reading
-// back
+// ------------------------------------------------------------------------------------ reading back
 
 typedef struct rows {
     int64_t values[TM_KIND_COUNT][64][TM_MAX_COLUMNS];
@@ -136,8 +134,7 @@ static const char *text_of(int64_t id)
     return tm_reader_string(g_reader, id);
 }
 
-// ---------------------------------------------------------------------------------------------
-// tests
+// ------------------------------------------------------------------------------------------- tests
 
 static void test_events_become_rows(void)
 {

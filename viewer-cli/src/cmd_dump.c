@@ -210,8 +210,7 @@ static void begin_csv(dump *d, tm_kind kind_number)
     cm_out_char(&d->io->out, '\n');
 }
 
-// --------------------------------------------------------------------------------------- which
-// rows
+// -------------------------------------------------------------------------------------- which rows
 
 // "run,session" to bits; 0 kinds named means all.
 static cm_status parse_kinds(const char *text, uint32_t *out_mask)

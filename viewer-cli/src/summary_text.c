@@ -225,8 +225,7 @@ static void write_sessions(vw_io *io, const an_summary *s, const vw_summary_choi
     free(list);
 }
 
-// ---------------------------------------------------------------------------------- what went
-// wrong
+// --------------------------------------------------------------------------------- what went wrong
 
 static void write_failed_sessions(vw_io *io, const an_summary *s, const vw_summary_choice *choice)
 {

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ------------------------------------------------------------------------------ looking at
-// processes
+// ---------------------------------------------------------------------------- looking at processes
 
 typedef struct inj_process {
     uint32_t pid;
@@ -35,8 +34,7 @@ cm_status inj_list(bool (*fn)(void *context, const inj_process *process), void *
 // sentence that lists their PIDs; none: CM_NOT_FOUND.
 cm_status inj_resolve(const char *pid_or_name, uint32_t *out_pid);
 
-// ------------------------------------------------------------------------------------------
-// targets
+// ----------------------------------------------------------------------------------------- targets
 
 typedef struct inj_channel_size {
     uint32_t ring_count;

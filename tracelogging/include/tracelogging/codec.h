@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// ---------------------------------------------------------------- encoding (freestanding, hook
-// side)
+// -------------------------------------------------------------- encoding (freestanding, hook side)
 
 // Appends to a payload buffer; what does not fit is cut (strings at a UTF-8 boundary), never
 // overrun. Where not even a count fits, nothing is written: the payload then ends at a field's
@@ -35,8 +34,7 @@ size_t tl_schema_serialize(uint8_t *out, size_t capacity);
 // (0: does not fit, or no such event).
 size_t tl_event_metadata(tl_event event, uint8_t *out, size_t capacity);
 
-// ------------------------------------------------------------------------- decoding (collector
-// side)
+// ----------------------------------------------------------------------- decoding (collector side)
 
 #define TL_FIELDS_MAX 24
 
@@ -83,8 +81,7 @@ void tl_decoder_destroy(tl_decoder *d);
 bool tl_decode(const tl_decoder *d, uint16_t event, const uint8_t *payload, size_t bytes,
                tl_event *out_event, tl_field_value values[TL_FIELDS_MAX]);
 
-// -------------------------------------------------------------------------------------
-// descriptions
+// ------------------------------------------------------------------------------------ descriptions
 
 typedef struct tl_field_info {
     const char *name;
