@@ -50,6 +50,7 @@ typedef struct hk_thread {
     void *handle;
     uint64_t ip; // 0 where the thread can't be asked any more
     uint64_t id;
+    bool begun;     // has run its first instruction already when it was found
     bool suspended; // by us, to be resumed by us
 } hk_thread;
 

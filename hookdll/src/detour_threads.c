@@ -55,16 +55,17 @@ static bool is_known(uint64_t id)
     return false;
 }
 
-static uint64_t thread_id(HANDLE handle)
+// Zeroed where the thread can't be asked.
+static thread_basic_information ask(HANDLE handle)
 {
     thread_basic_information info;
     LONG status =
         NtQueryInformationThread(handle, THREAD_BASIC_INFORMATION_CLASS, &info, sizeof info, NULL);
-    return status < 0 ? 0 : (uint64_t)(uintptr_t)info.client_id.thread;
+    return status < 0 ? (thread_basic_information){.teb = NULL} : info;
 }
 
 // Returns whether the list keeps the handle.
-static bool suspend(HANDLE handle, uint64_t id)
+static bool suspend(HANDLE handle, const thread_basic_information *info)
 {
     LONG status = NtSuspendThread(handle, NULL);
     // Anything else than a full counter means that the thread is ending.
@@ -72,7 +73,8 @@ static bool suspend(HANDLE handle, uint64_t id)
         return false;
     hk_thread *thread = &g_threads.list[g_threads.count++];
     thread->handle = handle;
-    thread->id = id;
+    thread->id = (uint64_t)(uintptr_t)info->client_id.thread;
+    thread->begun = info->teb != NULL;
     thread->ip = 0;
     thread->suspended = status >= 0;
     return true;
@@ -95,14 +97,15 @@ static pass_result walk_once(uint64_t self)
             return status == NO_MORE_ENTRIES ? result : PASS_FAILED;
         cursor = next;
         cursor_kept = false;
-        uint64_t id = thread_id(cursor);
+        thread_basic_information info = ask(cursor);
+        uint64_t id = (uint64_t)(uintptr_t)info.client_id.thread;
         if (id == 0 || id == self || is_known(id))
             continue;
         if (g_threads.count == g_threads.capacity) {
             NtClose(cursor);
             return PASS_FULL;
         }
-        cursor_kept = suspend(cursor, id);
+        cursor_kept = suspend(cursor, &info);
         if (cursor_kept)
             result = PASS_FOUND_NEW;
     }
@@ -133,26 +136,19 @@ static pass_result suspend_all(void)
     return PASS_FAILED;
 }
 
-// False for a thread that its maker, suspended halfway, has not let begin (Wine). Its suspension
-// holds before its first instruction, and asking for its context would wait for it for ever.
-static bool has_begun(HANDLE handle)
-{
-    thread_basic_information info;
-    LONG status =
-        NtQueryInformationThread(handle, THREAD_BASIC_INFORMATION_CLASS, &info, sizeof info, NULL);
-    return status >= 0 && info.teb;
-}
-
+// A thread that its maker, suspended halfway, has not let begin (Wine) is not asked: its
+// suspension holds before its first instruction, and its context would be waited for for ever.
 static void read_positions(void)
 {
     for (size_t i = 0; i < g_threads.count; i++) {
+        hk_thread *thread = &g_threads.list[i];
         CONTEXT context;
-        if (!has_begun(g_threads.list[i].handle))
+        if (!thread->begun && !ask(thread->handle).teb)
             continue;
         context.ContextFlags = CONTEXT_CONTROL;
         // A thread that has no context any more does not come back to user code.
-        if (NtGetContextThread(g_threads.list[i].handle, &context) >= 0)
-            g_threads.list[i].ip = context.Rip;
+        if (NtGetContextThread(thread->handle, &context) >= 0)
+            thread->ip = context.Rip;
     }
 }
 

@@ -11,7 +11,14 @@
 
 #include <windows.h>
 
-enum { HAMMERS = 8, CYCLES = 10000, BURST = 3000, PARKED_CYCLES = 200 };
+enum {
+    HAMMERS = 8,
+    CYCLES = 10000,
+    BURST = 3000,
+    PARKED_CYCLES = 200,
+    CHURNERS = 4,
+    CHURN_CYCLES = 500
+};
 
 static uint8_t *g_code[CODE_FORMS_MAX];
 static code_fn g_real[CODE_FORMS_MAX];
@@ -288,6 +295,53 @@ static void test_hammered_while_hooked_and_unhooked(void)
            (unsigned long long)ms, (unsigned long long)calls, (long)g_hook_calls, moved);
 }
 
+static DWORD WINAPI run_child(void *parameter)
+{
+    code_fn function = (code_fn)(uintptr_t)parameter;
+    return function(3, 70) == code_forms[0].result_3 ? 0 : 1;
+}
+
+static DWORD WINAPI run_churner(void *parameter)
+{
+    DWORD wrong = 0;
+    while (!g_stop) {
+        DWORD exit_code = 1;
+        HANDLE child = CreateThread(NULL, 0, run_child, parameter, 0, NULL);
+        if (!child)
+            return 1;
+        WaitForSingleObject(child, INFINITE);
+        GetExitCodeThread(child, &exit_code);
+        CloseHandle(child);
+        wrong += exit_code;
+    }
+    return wrong;
+}
+
+// Threads come and go, in every state between not yet begun and ended, while commits stop them.
+static void test_threads_that_start_and_end(void)
+{
+    HANDLE threads[CHURNERS];
+    uint8_t *code = code_make(&code_forms[0]);
+    g_real[0] = (code_fn)(uintptr_t)code;
+    for (int i = 0; i < CHURNERS; i++) {
+        threads[i] = CreateThread(NULL, 0, run_churner, code, 0, NULL);
+        TEST_ASSERT_NOT_NULL(threads[i]);
+    }
+    for (int i = 0; i < CHURN_CYCLES; i++) {
+        assert_reason(HK_DETOUR_OK, commit_one(true, &g_real[0], NULL), "attach");
+        assert_reason(HK_DETOUR_OK, commit_one(false, &g_real[0], NULL), "detach");
+        Sleep(0);
+    }
+    g_stop = 1;
+    for (int i = 0; i < CHURNERS; i++) {
+        DWORD wrong = 1;
+        TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForSingleObject(threads[i], 60000));
+        TEST_ASSERT_TRUE(GetExitCodeThread(threads[i], &wrong));
+        TEST_ASSERT_EQUAL(0, wrong);
+        CloseHandle(threads[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -296,6 +350,7 @@ int main(int argc, char **argv)
     RUN_TEST(test_thread_inside_the_patch_is_moved);
     RUN_TEST(test_thread_that_cannot_be_moved);
     RUN_TEST(test_transactions_of_two_threads);
+    RUN_TEST(test_threads_that_start_and_end);
     RUN_TEST(test_hammered_while_hooked_and_unhooked);
     return UNITY_END();
 }
