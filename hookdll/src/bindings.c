@@ -98,7 +98,7 @@ HK_HOOK(BindInput, OrtStatus *,
 {
     OrtStatus *status = HK_ORIG(m, BindInput)(ort_binding, name, value);
     uint32_t epoch;
-    hk_thread *t = status || !name ? NULL : hk_enter(&epoch);
+    hk_thread *t = status || !name ? NULL : hk_enter_to_lock(&epoch);
     if (!t)
         return status;
     binding *b = hk_registry_find(&g_bindings, ort_binding);
@@ -116,7 +116,7 @@ HK_HOOK(ClearBoundInputs, void, (OrtIoBinding * ort_binding), (ort_binding))
 {
     HK_ORIG(m, ClearBoundInputs)(ort_binding);
     uint32_t epoch;
-    hk_thread *t = hk_enter(&epoch);
+    hk_thread *t = hk_enter_to_lock(&epoch);
     if (!t)
         return;
     binding *b = hk_registry_find(&g_bindings, ort_binding);
@@ -128,7 +128,7 @@ HK_HOOK(ClearBoundInputs, void, (OrtIoBinding * ort_binding), (ort_binding))
 HK_HOOK(ReleaseIoBinding, void, (OrtIoBinding * ort_binding), (ort_binding))
 {
     uint32_t epoch;
-    hk_thread *t = ort_binding ? hk_enter(&epoch) : NULL;
+    hk_thread *t = ort_binding ? hk_enter_to_lock(&epoch) : NULL;
     if (t) {
         binding *b = hk_registry_remove(&g_bindings, ort_binding);
         if (b)

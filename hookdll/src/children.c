@@ -40,7 +40,7 @@ static bool spawn_begin(hk_thread **t, DWORD flags)
     uint32_t epoch;
     if (flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS))
         return false;
-    *t = hk_enter(&epoch);
+    *t = hk_enter_to_lock(&epoch);
     if (!*t)
         return false;
     bool nested = (*t)->inside & HK_INSIDE_SPAWN;

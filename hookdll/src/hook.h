@@ -140,6 +140,15 @@ static inline hk_thread *hk_enter(uint32_t *epoch)
     return t;
 }
 
+NTSYSAPI BOOLEAN NTAPI RtlDllShutdownInProgress(void);
+
+// As hk_enter, for hooks that take a lock. When a process ends, Windows first kills its other
+// threads, one of which may have held that lock; what is released after that goes unrecorded.
+static inline hk_thread *hk_enter_to_lock(uint32_t *epoch)
+{
+    return RtlDllShutdownInProgress() ? NULL : hk_enter(epoch);
+}
+
 // Ends our own code, before ORT is called and before the hook returns.
 static inline void hk_leave(hk_thread *t)
 {

@@ -218,7 +218,7 @@ static void note(options *o, const hk_api_row *row, void *b, void *c)
 #define OPTION_CALL(status_expr, ort_options, ...)                                                 \
     do {                                                                                           \
         uint32_t epoch;                                                                            \
-        hk_thread *t = hk_enter(&epoch);                                                           \
+        hk_thread *t = hk_enter_to_lock(&epoch);                                                   \
         bool outer = t && !(t->inside & (HK_INSIDE_OPTIONS | HK_INSIDE_CREATE));                   \
         if (outer)                                                                                 \
             t->inside |= HK_INSIDE_OPTIONS;                                                        \
@@ -284,7 +284,7 @@ HK_HOOK(CloneSessionOptions, OrtStatus *, (const OrtSessionOptions *from, OrtSes
 HK_HOOK(ReleaseSessionOptions, void, (OrtSessionOptions * ort_options), (ort_options))
 {
     uint32_t epoch;
-    hk_thread *t = ort_options ? hk_enter(&epoch) : NULL;
+    hk_thread *t = ort_options ? hk_enter_to_lock(&epoch) : NULL;
     if (t) {
         AcquireSRWLockExclusive(&g_lock);
         options *o = hk_registry_remove(&g_options, ort_options);

@@ -159,7 +159,7 @@ HK_HOOK(FinalizeModelEditorSession, OrtStatus *,
 HK_HOOK(ReleaseSession, void, (OrtSession * session), (session))
 {
     uint32_t epoch;
-    hk_thread *t = session ? hk_enter(&epoch) : NULL;
+    hk_thread *t = session ? hk_enter_to_lock(&epoch) : NULL;
     if (t) {
         hk_session_released(t, epoch, session);
         hk_leave(t);

@@ -70,9 +70,10 @@ static void disarm_all(void)
         forget_objects();
     atomic_store(&g_hk.section->phase, TL_HOOK_DETACHED);
     SetEvent(g_hk.wake_collector);
-    if (idle) // else somebody may still write to it: leave it mapped
+    if (idle) { // else somebody may still write to it: leave it mapped
         UnmapViewOfFile(g_hk.section);
-    g_hk.section = NULL;
+        g_hk.section = NULL;
+    }
     close_handles();
     InterlockedExchange((volatile LONG *)&ortscope_hook_state.collector_pid, 0);
     InterlockedExchange((volatile LONG *)&ortscope_hook_state.attached, 0);

@@ -72,7 +72,8 @@ static bool is_folded(const hk_module *m, int row)
     return false;
 }
 
-static void intercept(hk_module *m, hk_detour_reason outcomes[HK_API_COUNT])
+// Returns why nothing at all could be intercepted, or HK_DETOUR_OK.
+static hk_detour_reason intercept(hk_module *m, hk_detour_reason outcomes[HK_API_COUNT])
 {
     size_t slot = (size_t)(m - g_hk.modules);
     hk_detour_result result = {0};
@@ -89,6 +90,7 @@ static void intercept(hk_module *m, hk_detour_reason outcomes[HK_API_COUNT])
     m->hooked = result.committed;
     m->refused = result.skipped;
     m->armed = result.reason == HK_DETOUR_OK;
+    return result.reason;
 }
 
 static void restore(hk_module *m)
@@ -150,7 +152,10 @@ static void tell_problem(const char *text)
     hk_thread *t = hk_enter(&epoch);
     if (!t)
         return;
-    hk_emit_log(t, epoch, 3, 0, 0, 0, hk_text_of(text));
+    char sentence[256];
+    size_t len = append(sentence, 0, sizeof sentence, "An ONNX Runtime is not recorded: ");
+    len = append(sentence, len, sizeof sentence, text);
+    hk_emit_log(t, epoch, TL_LEVEL_ERROR, 0, 0, 0, (hk_text){sentence, len});
     hk_leave(t);
 }
 
@@ -178,15 +183,17 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
     bool still_armed = atomic_load(&g_hk.epoch) & 1;
     hk_module *m = slot_of(base);
     if (!m) {
-        problem = "More ONNX Runtimes are loaded than can be followed at once (8).";
+        problem = "more are loaded than can be followed at once (8)";
     } else if (still_armed && !m->armed) {
         if (describe(m, base)) {
             cm_utf16_to_utf8(path, path_units, m->path, sizeof m->path);
             m->id = ++g_hk.next_module;
-            intercept(m, outcomes);
+            hk_detour_reason reason = intercept(m, outcomes);
+            if (reason != HK_DETOUR_OK)
+                problem = hk_detour_reason_text(reason);
             copy = *m;
         } else {
-            problem = "A module exports OrtGetApiBase but is no ONNX Runtime 1.8 or later.";
+            problem = "a module exports OrtGetApiBase but does not behave as 1.8 or later does";
             m->base = NULL;
         }
     }
@@ -241,6 +248,8 @@ NTSYSAPI LONG NTAPI LdrRegisterDllNotification(ULONG flags,
 static void CALLBACK on_module(ULONG reason, const loader_notice *notice, void *context)
 {
     (void)context;
+    if (RtlDllShutdownInProgress()) // see hk_enter_to_lock
+        return;
     DWORD error = GetLastError();
     if (reason == LOADED && (atomic_load(&g_hk.epoch) & 1) &&
         hk_image_export(notice->base, "OrtGetApiBase"))
