@@ -3,6 +3,7 @@
 
 #include "host.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,14 @@ static void add_clock_row(co_capture *c, const co_anchor *anchor)
     c->last_clock_row = anchor->qpc_ns;
 }
 
+// "Not found" and "access denied" are about targets for whoever reads the exit code.
+static cm_status file_failure(cm_status status)
+{
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
+    return cm_fail(CM_IO, "%s Name another file with -o.", sentence);
+}
+
 cm_status co_capture_create(const char *path, co_capture **out)
 {
     co_capture *c = calloc(1, sizeof *c);
@@ -40,7 +49,7 @@ cm_status co_capture_create(const char *path, co_capture **out)
     cm_status status = tm_writer_create(path, &header, &c->writer);
     if (status != CM_OK) {
         free(c);
-        return status;
+        return file_failure(status);
     }
     add_clock_row(c, &first);
     *out = c;

@@ -47,10 +47,9 @@ def expected_runs(session, after_go):
     return runs
 
 
-def expected_options(session, seen):
+def expected_options(session):
     # The last setting of a key counts.
-    options = dict(line.split("=", 1) for line in session["options"])
-    return {key: value for key, value in options.items() if key not in seen.unseen_options}
+    return dict(line.split("=", 1) for line in session["options"])
 
 
 def expected_providers(session):
@@ -59,7 +58,7 @@ def expected_providers(session):
     return appended if CPU in appended else appended + [CPU]
 
 
-def expected_sessions(report, seen, after_go=False):
+def expected_sessions(report, after_go=False):
     """One comparable value per session that ortscope can have seen."""
     out = []
     for runtime in report["runtimes"]:
@@ -71,11 +70,12 @@ def expected_sessions(report, seen, after_go=False):
             entry = {"version": runtime["version"], "source": session["source"],
                      "status": session["status"], "model": normal_path(session["model"]),
                      "model_bytes": session["model_bytes"], "message": message(session["message"]),
-                     "options": expected_options(session, seen), "providers": expected_providers(session),
+                     "options": expected_options(session),
+                     "providers": expected_providers(session),
                      "released": session["released"], "runs": runs}
             if early:
                 entry.update(source=BEFORE_ATTACH, model="", model_bytes=0, options={},
-                            providers=[])
+                             providers=[])
             out.append(entry)
     return out
 
@@ -86,7 +86,6 @@ def expected_sessions(report, seen, after_go=False):
 class Seen:
     def __init__(self, timeline):
         self.timeline = timeline
-        self.unseen_options = {h.KNOWN_REFUSALS.get(name) for name in h.refused(timeline)}
         self.versions = {m["module"]: m["version"] for m in timeline.rows("module")}
         self.ended = {row["session"] for row in timeline.rows("session_end")}
         self.messages = {(row["session"], row["run"]): row for row in timeline.rows("log")
@@ -255,8 +254,9 @@ def check_all(checker, trace, report, after_go=False, code=None):
         timeline.rows("module"), key=lambda m: m["module"])],
         [r["version"] for r in report["runtimes"]])
     h.check_intercepted(checker, timeline)
+    h.check_shapes_told_once(checker, timeline)
     seen = Seen(timeline)
-    compare_sessions(checker, seen.sessions(), expected_sessions(report, seen, after_go))
+    compare_sessions(checker, seen.sessions(), expected_sessions(report, after_go))
     check_runs(checker, seen, report["threads"])
     check_order(checker, seen)
     check_hashes(checker, seen)
@@ -291,7 +291,7 @@ def launched(checker, version, *more, code=300):
 
 
 def attached(checker, version):
-    trace, pid_file, go_file = (checker.folder + "/attach" + end for end in (".ortl", ".pid", ".go"))
+    trace, pid_file, go_file = (checker.folder + "/attach" + e for e in (".ortl", ".pid", ".go"))
     program = h.Program(checker.folder, "driver", h.driver_arguments(
         version, "--exit-code", 7, "--pid-file", pid_file, "--go-file", go_file))
     collector = h.attach(checker.folder, "attach", h.read_pid(pid_file, program), trace)

@@ -44,7 +44,8 @@ class Looping:
 
     def __init__(self, checker, name="target", version=VERSION, *more):
         base = "%s/%s" % (checker.folder, name)
-        self.stop_file, self.counter, self.pid_file = (base + e for e in (".stop", ".count", ".pid"))
+        self.stop_file, self.counter, self.pid_file = (
+            base + e for e in (".stop", ".count", ".pid"))
         self.program = h.Program(checker.folder, name, h.node_arguments(
             version, "--stop-file", self.stop_file, "--seconds", 100, "--counter", self.counter,
             "--pid-file", self.pid_file, "--exit-code", 5, *more))
@@ -396,9 +397,8 @@ def children(checker):
                       rows[parent]["process"])
         checker.equal("%s: both exit codes" % switch,
                       sorted(p["exit_code"] for p in timeline.rows("process_end")), [12, 12])
-        seen = test_driver.Seen(timeline)
-        test_driver.compare_sessions(checker, seen.sessions(),
-                                     test_driver.expected_sessions(documents["driver"], seen))
+        test_driver.compare_sessions(checker, test_driver.Seen(timeline).sessions(),
+                                     test_driver.expected_sessions(documents["driver"]))
     trace = checker.folder + "/none.ortl"
     program = h.ortscope(checker.folder, "none", "run", "--no-children", "-o", trace, "--",
                          *h.driver_arguments("1.20.1", "--spawn", "--exit-code", 12))

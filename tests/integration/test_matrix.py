@@ -47,7 +47,27 @@ def check_trace(checker, trace, version, report):
     modules = timeline.rows("module")
     checker.equal("one runtime of this version", [m["version"] for m in modules], [version])
     h.check_intercepted(checker, timeline)
+    h.check_shapes_told_once(checker, timeline)
     return timeline
+
+
+def check_dump(checker, trace, timeline):
+    """`dump` tells the same rows as an independent reader of the file."""
+    ids = ("int", "id", "time", "dur")
+    columns = {kind: {name: type_ for name, type_ in described}
+               for kind, described in timeline.header["kinds"].items()}
+    dumped = {}
+    for row in h.dump(trace):
+        dumped.setdefault(row.pop("kind"), []).append(row)
+    for kind, rows in timeline.kinds.items():
+        suffix = {name: "_ns" if type_ in ("time", "dur") else ""
+                  for name, type_ in columns[kind].items()}
+        expected = [{name + suffix[name]: value for name, value in row.items()
+                     if columns[kind][name] in ids} for row in rows]
+        actual = [{name: row[name] for name in expected[0]} for row in dumped.get(kind, [])]
+        order = lambda row: sorted(row.items())
+        checker.true("dump: %d %s rows" % (len(rows), kind),
+                     sorted(actual, key=order) == sorted(expected, key=order))
 
 
 def check_summary(checker, trace, version, report):
@@ -68,8 +88,8 @@ def check_summary(checker, trace, version, report):
 def launched(checker, version, *more):
     alone = plain_report(checker, version, *more)
     trace = "%s/run-%s.ortl" % (checker.folder, version)
-    program = h.ortscope(checker.folder, "run-" + version, "run", "-o", trace, "--",
-                         *h.node_arguments(version, "--runs", RUNS, "--exit-code", EXIT_CODE, *more))
+    arguments = h.node_arguments(version, "--runs", RUNS, "--exit-code", EXIT_CODE, *more)
+    program = h.ortscope(checker.folder, "run-" + version, "run", "-o", trace, "--", *arguments)
     checker.equal("%s launched: the exit code passes through" % version, program.code, EXIT_CODE)
     report = h.report_of(program.out)[0]
     checker.equal("outputs are bit-identical", report["output_hash"], alone["output_hash"])
@@ -98,8 +118,8 @@ def attached(checker, version):
     checker.equal("outputs are bit-identical", report["output_hash"], alone["output_hash"])
     timeline = check_trace(checker, trace, version, report)
     checker.equal("it was attached", [p["how"] for p in timeline.rows("process")], [1])
-    checker.equal("the session was there before us", [s["source"] for s in timeline.rows("session")],
-                  [7])
+    checker.equal("the session was there before us",
+                  [s["source"] for s in timeline.rows("session")], [7])
     check_summary(checker, trace, version, report)
 
 
@@ -114,6 +134,8 @@ def of_version(kind, version):
 def mixed_sessions(checker):
     """three sessions and changing shapes in one program"""
     launched(checker, "1.23.2", "--mixed")
+    trace = checker.folder + "/run-1.23.2.ortl"
+    check_dump(checker, trace, h.load(trace))
 
 
 TESTS = [of_version(kind, version) for version in h.VERSIONS for kind in (launched, attached)]

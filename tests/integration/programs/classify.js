@@ -7,8 +7,8 @@
 //       [--threads N] [--exit-code N] [--report FILE] [--pid-file FILE] [--go-file FILE]
 //       [--stop-file FILE] [--counter FILE]
 //
-// FOLDER of --ort holds node_modules/onnxruntime-node. Sessions are made first; then the PID file is
-// written, and the runs begin when the go file appears. --seconds or the stop file end a program
+// FOLDER of --ort holds node_modules/onnxruntime-node. Sessions are made first; then the PID file
+// is written, and the runs begin when the go file appears. --seconds or the stop file end a program
 // that was given no --runs. The counter file holds the number of finished runs as text, always.
 // Output goes through fs.writeSync: console.log to a pipe can fail under Wine.
 'use strict';

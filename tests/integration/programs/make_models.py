@@ -92,8 +92,10 @@ def affine():
         "affine_graph",
         [node("MatMul", ["X", "W"], ["XW"]), node("Add", ["XW", "B"], ["XWB"]),
          node("Relu", ["XWB"], ["Y"]), node("Add", ["Y", "S"], ["Z"])],
-        [value("X", tensor_type(FLOAT, ["batch", 4])), value("S", tensor_type(FLOAT, ["batch", 3]))],
-        [value("Y", tensor_type(FLOAT, ["batch", 3])), value("Z", tensor_type(FLOAT, ["batch", 3]))],
+        [value("X", tensor_type(FLOAT, ["batch", 4])),
+         value("S", tensor_type(FLOAT, ["batch", 3]))],
+        [value("Y", tensor_type(FLOAT, ["batch", 3])),
+         value("Z", tensor_type(FLOAT, ["batch", 3]))],
         [initializer("W", FLOAT, [4, 3], weights), initializer("B", FLOAT, [3], [0.5, -0.25, 1.0])])
 
 
