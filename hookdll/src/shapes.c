@@ -164,16 +164,43 @@ uint64_t hk_fingerprint_add(uint64_t hash, const char *name, const hk_tensor *te
 
 // --------------------------------------------------------------------------------------- the cache
 
-static inline _Atomic uint64_t *cache_entry(hk_session *s, int direction, uint64_t fingerprint)
+// A set lies at its home or in one of the places behind it; an empty place ends the search. Where
+// all are taken the home is given to the newcomer, and the set that lay there is sent again when it
+// comes back.
+#define PLACES 16u
+
+static inline _Atomic uint64_t *cache_place(hk_session *s, int direction, uint64_t fingerprint,
+                                            unsigned step)
 {
-    return &s->shapes[direction][fingerprint % HK_SHAPE_CACHE];
+    uint64_t home = fingerprint ^ fingerprint >> 32;
+    return &s->shapes[direction][(home + step) % HK_SHAPE_CACHE];
 }
 
 uint32_t hk_shapes_lookup(hk_session *s, int direction, uint64_t fingerprint)
 {
-    uint64_t entry =
-        atomic_load_explicit(cache_entry(s, direction, fingerprint), memory_order_acquire);
-    return entry >> 32 == fingerprint >> 32 ? (uint32_t)entry : 0;
+    for (unsigned i = 0; i < PLACES; i++) {
+        uint64_t entry =
+            atomic_load_explicit(cache_place(s, direction, fingerprint, i), memory_order_acquire);
+        if (entry >> 32 == fingerprint >> 32)
+            return (uint32_t)entry;
+        if (!entry)
+            break;
+    }
+    return 0;
+}
+
+// Under the lock of hk_shapes_send().
+static void remember(hk_session *s, int direction, uint64_t fingerprint, uint32_t number)
+{
+    _Atomic uint64_t *place = cache_place(s, direction, fingerprint, 0);
+    for (unsigned i = 0; i < PLACES; i++) {
+        _Atomic uint64_t *next = cache_place(s, direction, fingerprint, i);
+        if (!atomic_load_explicit(next, memory_order_relaxed)) {
+            place = next;
+            break;
+        }
+    }
+    atomic_store_explicit(place, fingerprint >> 32 << 32 | number, memory_order_release);
 }
 
 static int64_t batch_of(const hk_tensor *tensor)
@@ -216,8 +243,7 @@ uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int directi
                            .direction = (uint8_t)direction};
         // One that was dropped on the way is sent again with the next run.
         if (send_set(t, epoch, &set, get, context))
-            atomic_store_explicit(cache_entry(s, direction, fingerprint),
-                                  fingerprint >> 32 << 32 | number, memory_order_release);
+            remember(s, direction, fingerprint, number);
     }
     ReleaseSRWLockExclusive(&lock);
     return number;
