@@ -23,6 +23,7 @@ typedef struct dump {
     cm_json json;
     size_t *order; // of the rows of a block
     size_t order_capacity;
+    char keys[TM_MAX_COLUMNS][48]; // names of a block's columns, with units
 } dump;
 
 // ----------------------------------------------------------------------------------- order of rows
@@ -86,10 +87,13 @@ static cm_status find_order(dump *d, const tm_block *b)
 // ----------------------------------------------------------------------------------------- formats
 
 // "begin" of type TIME is "begin_ns" for programs: units stand in the names.
-static void column_key(char *out, size_t size, const tm_column *column)
+static void name_columns(dump *d, const tm_kind_info *kind)
 {
-    bool ns = column->type == TM_TIME || column->type == TM_DUR;
-    snprintf(out, size, "%s%s", column->name, ns ? "_ns" : "");
+    for (unsigned c = 0; c < kind->column_count; c++) {
+        const tm_column *column = &kind->columns[c];
+        bool ns = column->type == TM_TIME || column->type == TM_DUR;
+        snprintf(d->keys[c], sizeof d->keys[c], "%s%s", column->name, ns ? "_ns" : "");
+    }
 }
 
 static void row_as_text(dump *d, const tm_block *b, size_t row)
@@ -130,8 +134,7 @@ static void row_as_json(dump *d, const tm_block *b, size_t row)
     cm_json_string(j, kind->name);
     for (unsigned c = 0; c < kind->column_count; c++) {
         int64_t value = b->columns[c][row];
-        column_key(text, sizeof text, &kind->columns[c]);
-        cm_json_key(j, text);
+        cm_json_key(j, d->keys[c]);
         if (kind->columns[c].type == TM_STR) {
             cm_json_string(j, tm_reader_string(d->reader, value));
         } else if (kind->columns[c].type == TM_U64) {
@@ -202,11 +205,9 @@ static void begin_json(dump *d, const tm_header *h)
 static void begin_csv(dump *d, tm_kind kind_number)
 {
     const tm_kind_info *kind = tm_kind_get(kind_number);
-    char key[48];
-    for (unsigned c = 0; c < kind->column_count; c++) {
-        column_key(key, sizeof key, &kind->columns[c]);
-        cm_csv_text(&d->io->out, key, c == 0);
-    }
+    name_columns(d, kind);
+    for (unsigned c = 0; c < kind->column_count; c++)
+        cm_csv_text(&d->io->out, d->keys[c], c == 0);
     cm_out_char(&d->io->out, '\n');
 }
 
@@ -248,6 +249,7 @@ static cm_status dump_rows(dump *d, void (*print)(dump *, const tm_block *, size
     tm_block block;
     cm_status status;
     while ((status = tm_reader_next(d->reader, &block)) == CM_OK) {
+        name_columns(d, tm_kind_get(block.kind));
         status = find_order(d, &block);
         if (status != CM_OK)
             return status;
