@@ -8,13 +8,17 @@ parsed as well, and those of `summary --json` must have exactly the documented k
 the expectations are written instead of compared.
 """
 import argparse
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
@@ -105,6 +109,53 @@ def run_case(case, options):
     return errors
 
 
+def on_terminal(options, arguments, **environment):
+    """What the command prints on a terminal of 80 columns (Linux only)."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    base = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
+    process = subprocess.Popen([options.ortscope] + arguments, cwd=options.work, stdin=slave,
+                               stdout=slave, stderr=slave, env=dict(base, **environment))
+    os.close(slave)
+    output = b""
+    try:
+        while chunk := os.read(master, 65536):
+            output += chunk
+    except OSError:  # the other side was closed
+        pass
+    os.close(master)
+    return output if process.wait(timeout=60) == 0 else b""
+
+
+def stream_errors(options):
+    """Closed pipes, full disks, terminals."""
+    errors = []
+    command = options.emulator + [options.ortscope, "dump", "--json", "basic.ortl"]
+    process = subprocess.Popen(command, cwd=options.work, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.read(100)
+    process.stdout.close()
+    complaint = process.stderr.read()
+    if process.wait(timeout=60) != 0 or complaint:
+        errors.append(f"a closed pipe: exit code {process.returncode}, {complaint}")
+    if options.platform != "linux":
+        return errors
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(command, cwd=options.work, stdout=full, stderr=subprocess.PIPE)
+    if result.returncode != 1 or b"could not be written" not in result.stderr:
+        errors.append(f"a full disk: exit code {result.returncode}, {result.stderr}")
+    plain = on_terminal(options, ["summary", "basic.ortl"], LC_ALL="C", NO_COLOR="1")
+    colour = on_terminal(options, ["summary", "basic.ortl"], LC_ALL="C.UTF-8")
+    runs = on_terminal(options, ["runs", "basic.ortl"], LC_ALL="C.UTF-8", TERM="dumb")
+    if b"Session 1" not in plain or b"\x1b" in plain or not plain.isascii():
+        errors.append("NO_COLOR or an ASCII terminal is not respected")
+    if b"\x1b[1mSession 1\x1b[0m" not in colour or "\u2588".encode() not in colour:
+        errors.append("no colour or no Unicode on a terminal that has them")
+    if runs.count(b"\n") != 52 or b"3,990 more runs" not in runs or b"\x1b" in runs:
+        errors.append("`runs` on a terminal does not stop after 50")
+    return errors
+
+
 class KeptWarm:
     """Keeps Wine's server alive between the cases: a Windows program that waits for our end. Only
     once it runs may the cases start, or Wine's services would hold the pipes of the first one."""
@@ -144,6 +195,10 @@ def main():
             failed += bool(errors)
             for error in errors:
                 print(f"FAIL {case.name}: {error}")
+        errors = stream_errors(options)
+        failed += bool(errors)
+        for error in errors:
+            print(f"FAIL streams: {error}")
     print(f"{len(cases)} cases, {failed} failed")
     return 1 if failed or not cases else 0
 
