@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-const char *an_call_name(int64_t call);                 // "Run", "RunWithBinding", "RunAsync"
-const char *an_ort_error_name(int64_t code);            // "INVALID_ARGUMENT"
+const char *an_call_name(int64_t call);      // "Run", "RunWithBinding", "RunAsync"
+const char *an_ort_error_name(int64_t code); // "INVALID_ARGUMENT"
 // The same with the number where there is no name: "ORT error 250"
 void an_ort_error_text(char *out, size_t size, int64_t code);
 const char *an_element_type_name(int64_t element_type); // "float32"
