@@ -137,10 +137,11 @@ static void show_progress(loop *l, uint64_t now)
     double seconds = (double)(now - l->begin_ns) / 1e9;
     double since = (double)(now - l->shown_ns) / 1e9;
     double rate = since > 0 ? (double)(stats.runs - l->shown_runs) / since : 0;
-    fprintf(stderr, "\r%.1f s  %llu runs  %.0f/s  %llu lost  %.1f MB\x1b[K", seconds,
-            (unsigned long long)stats.runs, rate, (unsigned long long)stats.lost_events,
-            (double)stats.file_bytes / 1e6);
-    fflush(stderr);
+    char line[160];
+    int len = snprintf(line, sizeof line, "\r%.1f s  %llu runs  %.0f/s  %llu lost  %.1f MB\x1b[K",
+                       seconds, (unsigned long long)stats.runs, rate,
+                       (unsigned long long)stats.lost_events, (double)stats.file_bytes / 1e6);
+    cm_stream_write(CM_STDERR, line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1);
     l->shown_runs = stats.runs;
     l->shown_ns = now;
 }
@@ -259,7 +260,7 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
         status = capture_until_end(&l);
     disarm_all(&l);
     if (options->progress)
-        fprintf(stderr, "\r\x1b[K");
+        cm_stream_write(CM_STDERR, "\r\x1b[K", 4);
     cm_status closed = co_capture_flush(l.capture);
     out->stats = co_capture_stats(l.capture);
     cm_status end = co_capture_close(l.capture);

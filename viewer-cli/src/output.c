@@ -4,32 +4,20 @@
 
 #include "common/text.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A closed pipe: EPIPE everywhere, and EINVAL from the C runtime of Windows.
-static bool is_closed_pipe(int error)
-{
-#ifdef _WIN32
-    if (error == EINVAL)
-        return true;
-#endif
-    return error == EPIPE;
-}
-
 static cm_status write_stream(void *context, const void *bytes, size_t len)
 {
     vw_io *io = context;
-    FILE *file = io->stream == CM_STDOUT ? stdout : stderr;
-    errno = 0;
-    if (fwrite(bytes, 1, len, file) == len && fflush(file) == 0)
-        return CM_OK;
-    io->reader_gone = is_closed_pipe(errno);
-    return cm_fail(CM_IO, "The output could not be written: %s.", strerror(errno));
+    cm_status status = cm_stream_write(io->stream, bytes, len);
+    if (status != CM_END)
+        return status;
+    io->reader_gone = true;
+    return cm_fail(CM_IO, "Whoever read the output has closed it.");
 }
 
 static bool is_set(const char *variable)
@@ -107,7 +95,9 @@ void vw_message(const char *fmt, ...)
     cm_out clean;
     cm_out_init_memory(&clean);
     cm_text_clean(&clean, sentence, 0);
-    fprintf(stderr, "ortscope: %s\n", cm_out_string(&clean));
+    char line[2400];
+    int len = snprintf(line, sizeof line, "ortscope: %s\n", cm_out_string(&clean));
+    cm_stream_write(CM_STDERR, line, (size_t)len < sizeof line ? (size_t)len : sizeof line - 1);
     cm_out_deinit(&clean);
 }
 

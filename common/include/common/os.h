@@ -64,6 +64,10 @@ void cm_sleep_ms(uint32_t ms);
 
 typedef enum cm_stream { CM_STDOUT = 1, CM_STDERR = 2 } cm_stream;
 
+// Writes all bytes at once, past the C library's buffers: a console takes characters and escape
+// sequences only whole. CM_END: whoever read them has closed the other end.
+cm_status cm_stream_write(cm_stream stream, const void *bytes, size_t len);
+
 bool cm_is_terminal(cm_stream stream);
 
 // Columns of the terminal; 0 where `stream` is none or it does not tell.

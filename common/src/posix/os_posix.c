@@ -154,6 +154,23 @@ void cm_sleep_ms(uint32_t ms)
         continue;
 }
 
+cm_status cm_stream_write(cm_stream stream, const void *bytes, size_t len)
+{
+    const char *at = bytes;
+    while (len > 0) {
+        ssize_t done = write(stream == CM_STDOUT ? STDOUT_FILENO : STDERR_FILENO, at, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0 && errno == EPIPE)
+            return CM_END;
+        if (done < 0)
+            return cm_fail(CM_IO, "The output could not be written: %s.", strerror(errno));
+        at += done;
+        len -= (size_t)done;
+    }
+    return CM_OK;
+}
+
 bool cm_is_terminal(cm_stream stream)
 {
     return isatty((int)stream) == 1;

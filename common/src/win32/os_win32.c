@@ -197,6 +197,37 @@ static HANDLE stream_handle(cm_stream stream)
     return GetStdHandle(stream == CM_STDOUT ? STD_OUTPUT_HANDLE : STD_ERROR_HANDLE);
 }
 
+#define WRITE_MAX 16384u
+
+// As much as goes into one write, not ending inside a UTF-8 character.
+static DWORD portion(const char *bytes, size_t len)
+{
+    if (len <= WRITE_MAX)
+        return (DWORD)len;
+    DWORD cut = WRITE_MAX;
+    while (cut > WRITE_MAX - 4 && ((unsigned char)bytes[cut] & 0xc0) == 0x80)
+        cut--;
+    return cut;
+}
+
+cm_status cm_stream_write(cm_stream stream, const void *bytes, size_t len)
+{
+    const char *at = bytes;
+    HANDLE handle = stream_handle(stream);
+    while (len > 0) {
+        DWORD done = 0;
+        if (!WriteFile(handle, at, portion(at, len), &done, NULL)) {
+            DWORD error = GetLastError();
+            if (error == ERROR_BROKEN_PIPE || error == ERROR_NO_DATA)
+                return CM_END;
+            return cm_fail(CM_IO, "The output could not be written (error %lu).", error);
+        }
+        at += done;
+        len -= done;
+    }
+    return CM_OK;
+}
+
 bool cm_is_terminal(cm_stream stream)
 {
     DWORD mode;
