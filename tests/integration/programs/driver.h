@@ -132,7 +132,7 @@ typedef struct drv_arguments {
     unsigned exit_code;
     double loop_seconds; // < 0: not given
     int late_ms;
-    bool never, unload, crash_busy, spawn, spawn_suspended;
+    bool never, unload, go_first, crash_busy, spawn, spawn_suspended;
     const char *crash; // NULL: none
     const wchar_t *dll, *second_dll, *models, *report, *pid_file, *go_file, *stop_file, *counter;
 } drv_arguments;

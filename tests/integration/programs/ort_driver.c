@@ -7,6 +7,7 @@
 //     --exit-code N                          exit code at the end
 //     --report FILE                          report there instead of to standard output
 //     --pid-file FILE --go-file FILE         writes its PID, starts when the go file appears
+//     --go-first                             waits for the go file before the runtime is loaded
 //     --loop-seconds S --stop-file FILE      repeats until then, or until the file appears
 //     --counter FILE                         mapped: finished runs as a 64-bit number at offset 0
 //     --two-copies DLL                       drives this runtime too, at the same time
@@ -42,6 +43,7 @@ static bool parse_switch(const wchar_t *name)
         bool *flag;
     } flags[] = {{L"--never", &g_drv.never},
                  {L"--unload", &g_drv.unload},
+                 {L"--go-first", &g_drv.go_first},
                  {L"--crash-busy", &g_drv.crash_busy},
                  {L"--spawn", &g_drv.spawn},
                  {L"--spawn-suspended", &g_drv.spawn_suspended}};
@@ -169,9 +171,9 @@ int wmain(int argc, wchar_t **argv)
                  (unsigned long long)g_drv.seed, g_drv.exit_code);
     drv_open_counter(g_drv.counter);
     Sleep((DWORD)g_drv.late_ms);
-    if (g_drv.never) {
+    if (g_drv.never || g_drv.go_first)
         drv_await_go();
-    } else {
+    if (!g_drv.never) {
         load_models();
         for (int round = 0; round < (g_drv.unload ? 2 : 1); round++)
             round_of_copies(round, &report);
