@@ -16,6 +16,7 @@ cm_status an_summary_create(an_summary **out)
     if (!s)
         return an_no_memory();
     an_shapes_init(&s->shapes);
+    cm_histogram_init(&s->overhead);
     *out = s;
     return CM_OK;
 }
@@ -36,6 +37,7 @@ void an_summary_destroy(an_summary *s)
     for (size_t i = 0; i < s->message_count; i++)
         free(s->messages[i].text);
     an_shapes_deinit(&s->shapes);
+    cm_histogram_deinit(&s->overhead);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
     free(s->sessions);
@@ -76,8 +78,7 @@ static an_process *get_process(an_summary *s, int64_t id)
     s->processes = processes;
     if (!cm_map_put(&s->process_by_id, id, s->process_count))
         return NULL;
-    processes[s->process_count] =
-        (an_process){.id = id, .pid = -1, .how = -1, .exit_code = -1, .overhead_ns_per_run = -1};
+    processes[s->process_count] = (an_process){.id = id, .pid = -1, .how = -1, .exit_code = -1};
     return &processes[s->process_count++];
 }
 
@@ -199,10 +200,9 @@ static cm_status add_lost(an_summary *s, const tm_reader *r, const tm_block *b, 
 static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     (void)r;
-    an_process *p = get_process(s, b->columns[TM_overhead_process][row]);
-    if (!p)
-        return an_no_memory();
-    p->overhead_ns_per_run = b->columns[TM_overhead_ns_per_run][row];
+    int64_t cost = b->columns[TM_overhead_per_run][row];
+    if (cost >= 0)
+        cm_histogram_add(&s->overhead, (uint64_t)cost);
     return CM_OK;
 }
 
@@ -320,11 +320,9 @@ const an_module *an_summary_module(const an_summary *s, int64_t id)
 
 int64_t an_summary_overhead_ns(const an_summary *s)
 {
-    int64_t most = -1;
-    for (size_t i = 0; i < s->process_count; i++)
-        if (s->processes[i].overhead_ns_per_run > most)
-            most = s->processes[i].overhead_ns_per_run;
-    return most;
+    if (s->overhead.count == 0)
+        return -1;
+    return (int64_t)cm_histogram_percentile(&s->overhead, 500000);
 }
 
 double an_summary_overhead_share(const an_summary *s)

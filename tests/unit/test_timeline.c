@@ -185,7 +185,7 @@ static void test_full_blocks_are_written_without_being_asked(void)
     while (tm_reader_next(r, &block) == CM_OK) {
         TEST_ASSERT_TRUE(block.row_count <= TM_WRITER_BLOCK_ROWS);
         for (size_t i = 0; i < block.row_count; i++, next++)
-            TEST_ASSERT_EQUAL_INT64(next, block.columns[TM_overhead_ns_per_run][i]);
+            TEST_ASSERT_EQUAL_INT64(next, block.columns[TM_overhead_per_run][i]);
     }
     TEST_ASSERT_EQUAL_INT64(40000, next);
     tm_reader_close(r);

@@ -82,7 +82,6 @@ typedef struct an_process {
     char *program;
     bool ended;
     int64_t end_ns, end_reason, exit_code;
-    int64_t overhead_ns_per_run; // -1: not measured
 } an_process;
 
 typedef struct an_module {
@@ -98,6 +97,7 @@ typedef struct an_message {
 } an_message;
 
 typedef struct an_summary {
+    cm_histogram overhead; // what recording one run cost, of the runs that measured it
     an_process *processes;
     size_t process_count, process_capacity;
     cm_map process_by_id;
@@ -133,7 +133,7 @@ void an_summary_destroy(an_summary *s);
 const an_process *an_summary_target(const an_summary *s);
 const an_module *an_summary_module(const an_summary *s, int64_t id); // NULL if there is none
 
-// Nanoseconds that one recorded run costs, of the slowest process; -1 if it was not measured.
+// Nanoseconds that recording one run cost: the median of those measured; -1 if none was.
 int64_t an_summary_overhead_ns(const an_summary *s);
 // The same as a share of the mean latency of all successful runs; NAN if either is not known.
 double an_summary_overhead_share(const an_summary *s);

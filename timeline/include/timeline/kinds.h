@@ -64,8 +64,8 @@
 // cause: 0 ring full, 1 no free ring, 2 damaged channel, 3 undecodable record
 #define TM_COLUMNS_clock(C) C(time, TIME) C(ticks, U64) C(qpc, U64) C(utc, U64)
 // utc: nanoseconds since 1970
-#define TM_COLUMNS_overhead(C) C(process, ID) C(time, TIME) C(ns_per_run, DUR)
-// what one recorded run costs the target, measured in the target when it was armed
+#define TM_COLUMNS_overhead(C) C(process, ID) C(time, TIME) C(per_run, DUR)
+// what recording one run cost the target, measured there in a sample of the runs
 #define TM_COLUMNS_kernel(C)                                                                       \
     C(kernel, ID)                                                                                  \
     C(session, ID)                                                                                 \
