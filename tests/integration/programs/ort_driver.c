@@ -41,12 +41,9 @@ static bool parse_switch(const wchar_t *name)
     const struct {
         const wchar_t *name;
         bool *flag;
-    } flags[] = {{L"--never", &g_drv.never},
-                 {L"--unload", &g_drv.unload},
-                 {L"--go-first", &g_drv.go_first},
-                 {L"--crash-busy", &g_drv.crash_busy},
-                 {L"--spawn", &g_drv.spawn},
-                 {L"--spawn-suspended", &g_drv.spawn_suspended}};
+    } flags[] = {{L"--never", &g_drv.never},       {L"--unload", &g_drv.unload},
+                 {L"--go-first", &g_drv.go_first}, {L"--crash-busy", &g_drv.crash_busy},
+                 {L"--spawn", &g_drv.spawn},       {L"--spawn-suspended", &g_drv.spawn_suspended}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!wcscmp(name, flags[i].name))
             return *flags[i].flag = true;

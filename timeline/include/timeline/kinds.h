@@ -69,16 +69,21 @@
 #define TM_COLUMNS_kernel(C)                                                                       \
     C(kernel, ID)                                                                                  \
     C(session, ID)                                                                                 \
-    C(module, ID) C(time, TIME) C(node, STR) C(op_type, STR) C(domain, STR) C(opset, INT)          \
-        C(provider, STR) C(kernel_class, STR) C(source, INT) C(submits, INT)
+    C(module, ID)                                                                                  \
+    C(time, TIME)                                                                                  \
+    C(node, STR)                                                                                   \
+    C(op_type, STR)                                                                                \
+    C(domain, STR)                                                                                 \
+    C(opset, INT) C(provider, STR) C(kernel_class, STR) C(source, INT) C(submits, INT)
 // One operator of a session's graph. source: who told its identity: 1 C API, 2 validated
 // structures, 3 C++ class name. submits: 1 if its provider is asynchronous: times are those of the
 // submission, not of the device.
 #define TM_COLUMNS_kernel_shape(C)                                                                 \
     C(kernel, ID)                                                                                  \
     C(time, TIME)                                                                                  \
-    C(inputs, ID) C(outputs, ID) C(run_inputs, ID) C(parameter_bytes, INT)                         \
-        C(activation_bytes, INT) C(output_bytes, INT)
+    C(inputs, ID)                                                                                  \
+    C(outputs, ID)                                                                                 \
+    C(run_inputs, ID) C(parameter_bytes, INT) C(activation_bytes, INT) C(output_bytes, INT)
 // What a kernel was given (shape sets), when the session was given run_inputs.
 #define TM_COLUMNS_kernel_end(C) C(kernel, ID) C(time, TIME)
 #define TM_COLUMNS_op(C)                                                                           \
@@ -98,5 +103,6 @@
     K(env)                                                                                         \
     K(session)                                                                                     \
     K(session_end)                                                                                 \
-    K(shape) K(tensor) K(run) K(log) K(lost) K(clock) K(overhead) K(mark) K(kernel)                \
-        K(kernel_shape) K(kernel_end) K(op)
+    K(shape)                                                                                       \
+    K(tensor)                                                                                      \
+    K(run) K(log) K(lost) K(clock) K(overhead) K(mark) K(kernel) K(kernel_shape) K(kernel_end) K(op)
