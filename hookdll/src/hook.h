@@ -27,6 +27,35 @@
 
 // ----------------------------------------------------------------------------------------- threads
 
+struct hk_session;
+
+// The run that a thread is inside of. Runs can nest (a custom operator may run another session):
+// the run hooks keep the outer note and put it back.
+typedef struct hk_run_note {
+    struct hk_session *session;
+    uint32_t epoch; // 0: no run
+    uint32_t session_id, run;
+    uint32_t inputs; // set of the inputs
+    bool skips_ops;  // operators of this run are not recorded
+    bool measures;   // our own cost is being measured
+} hk_run_note;
+
+// A kernel under way on this thread. `stack` tells whether it still is: a kernel that throws leaves
+// through our function without a word.
+typedef struct hk_op_frame {
+    uintptr_t stack;
+    uint64_t entered; // for measuring ourselves, else 0
+    uint64_t begin;
+    uint32_t epoch;
+    uint32_t kernel, session, run;
+    uint8_t flags; // as in the Op event
+    bool tells_shapes;
+    uint32_t inputs, run_inputs; // for the KernelShapes event
+    uint64_t parameter_bytes, activation_bytes;
+} hk_op_frame;
+
+#define HK_OP_DEPTH_MAX 32u
+
 typedef struct hk_thread {
     struct hk_thread *next; // list of all, never unlinked
     _Atomic uint32_t in_use;
@@ -34,6 +63,10 @@ typedef struct hk_thread {
     uint32_t epoch;        // for which `producer` was claimed
     uint32_t inside;       // HK_INSIDE_*: API calls under way further up this thread's stack
     tl_producer producer;
+    hk_run_note run;
+    uint64_t op_ticks; // what operators cost us in the run that measures
+    uint32_t op_depth;
+    hk_op_frame ops[HK_OP_DEPTH_MAX];
 } hk_thread;
 
 #define HK_INSIDE_OPTIONS 1u
@@ -76,7 +109,7 @@ typedef struct hk_state {
     _Atomic(hk_thread *) threads;
     SRWLOCK lock; // modules, arming and disarming
     hk_module modules[HK_MODULES_MAX];
-    uint32_t next_module, next_session, next_shape;
+    uint32_t next_module, next_session, next_shape, next_kernel;
 } hk_state;
 
 extern hk_state g_hk;
@@ -97,6 +130,15 @@ void hk_modules_watch(void);  // once: be told of modules that come and go
 void hk_modules_arm(void);    // intercepts those that are loaded
 void hk_modules_disarm(void); // restores every byte
 
+// op_modules.c: operators. All with g_hk.lock held.
+// NULL, or why operators are not (all) seen. `runtime` NULL: a module without the C API.
+const char *hk_ops_arm(uint8_t *base, hk_module *runtime);
+void hk_ops_disarm(void);
+void hk_ops_forget(const uint8_t *base); // unloaded: its memory is gone
+void hk_ops_clear(void);                 // after all threads have left: no kernel is known any more
+// Kernels on this thread that are below `stack` have left by an exception: tells them as failed.
+void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack);
+
 // children.c
 void hk_children_arm(void);
 void hk_children_disarm(void);
@@ -104,6 +146,13 @@ void hk_children_disarm(void);
 // heap.c: memory of our own, zeroed; NULL when short
 void *hk_alloc(size_t bytes);
 void hk_free(void *memory);
+
+// `--ops sample:N`: only every Nth run of a session has its operators recorded.
+static inline bool hk_run_skips_ops(uint32_t run)
+{
+    uint32_t every = g_hk.flags >> ORT_HOOK_OPS_EVERY_SHIFT;
+    return every > 1 && run % every != 1;
+}
 
 static inline uint64_t hk_ticks(void)
 {

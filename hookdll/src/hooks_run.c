@@ -15,6 +15,8 @@ typedef struct run_frame {
     uint32_t inputs;
     uint16_t in_flight;
     uint8_t call;
+    uint32_t inside;   // HK_INSIDE_CREATE of the call around us
+    hk_run_note outer; // the run around us
 } run_frame;
 
 // Which runs also measure what we cost: 16th, 32nd, 64th, ... and every 1024th.
@@ -38,7 +40,7 @@ static inline bool run_enter(run_frame *f, hk_module *m, OrtSession *session, ui
     f->call = call;
     f->run = atomic_fetch_add_explicit(&f->s->runs, 1, memory_order_relaxed) + 1;
     f->entered = measures_itself(f->run) ? hk_ticks() : 0;
-    uint32_t in_flight = atomic_fetch_add_explicit(&f->s->in_flight, 1, memory_order_relaxed) + 1;
+    uint32_t in_flight = hk_session_run_begins(f->s, f->run);
     f->in_flight = in_flight > UINT16_MAX ? UINT16_MAX : (uint16_t)in_flight;
     return true;
 }
@@ -47,6 +49,37 @@ static inline void run_go(run_frame *f)
 {
     hk_leave(f->t);
     f->begin = hk_ticks();
+}
+
+// The run of this thread from here on: operators on it belong to it.
+static inline void run_note(run_frame *f)
+{
+    hk_thread *t = f->t;
+    f->outer = t->run;
+    f->inside = t->inside & HK_INSIDE_CREATE;
+    t->inside &= ~HK_INSIDE_CREATE;
+    t->op_ticks = 0;
+    t->run = (hk_run_note){.session = f->s,
+                           .epoch = f->epoch,
+                           .session_id = f->s->id,
+                           .run = f->run,
+                           .inputs = f->inputs,
+                           .skips_ops = hk_run_skips_ops(f->run),
+                           .measures = f->entered != 0};
+}
+
+// After ORT has returned, armed or not.
+static inline void run_unnote(run_frame *f)
+{
+    f->t->run = f->outer;
+    f->t->inside |= f->inside;
+}
+
+// Kernels of this run that left by an exception.
+static inline void run_unwind(run_frame *f)
+{
+    if (__builtin_expect(f->t->op_depth != 0, 0))
+        hk_ops_unwind(f->t, f->epoch, (uintptr_t)f);
 }
 
 static void emit_failure(const run_frame *f, hk_thread *t, const hk_module *m,
@@ -59,7 +92,7 @@ static void emit_failure(const run_frame *f, hk_thread *t, const hk_module *m,
 static void emit_overhead(const run_frame *f, hk_thread *t, uint64_t end)
 {
     uint64_t now = hk_ticks();
-    tl_Overhead fixed = {.ticks_per_run = (f->begin - f->entered) + (now - end)};
+    tl_Overhead fixed = {.ticks_per_run = (f->begin - f->entered) + (now - end) + t->op_ticks};
     hk_emit(t, f->epoch, TL_EVENT_Overhead, now, &fixed, sizeof fixed, NULL, 0);
 }
 
@@ -67,7 +100,7 @@ static void emit_overhead(const run_frame *f, hk_thread *t, uint64_t end)
 static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const OrtStatus *status,
                            uint64_t end, uint32_t outputs)
 {
-    atomic_fetch_sub_explicit(&f->s->in_flight, 1, memory_order_relaxed);
+    hk_session_run_ends(f->s, f->run);
     tl_producer *p = hk_producer(t, f->epoch);
     tl_Run *payload = tl_producer_begin_inline(p, sizeof *payload);
     if (__builtin_expect(payload != NULL, 1)) {
@@ -100,11 +133,14 @@ HK_HOOK(Run, OrtStatus *,
         return HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len, output_names,
                                output_names_len, outputs);
     f.inputs = hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    run_note(&f);
     run_go(&f);
     OrtStatus *status = HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len,
                                         output_names, output_names_len, outputs);
     uint64_t end = hk_ticks();
+    run_unnote(&f);
     if (hk_reenter(f.t, f.epoch)) {
+        run_unwind(&f);
         uint32_t set = status ? 0
                               : hk_shapes_of(f.t, f.epoch, m, f.s, HK_OUTPUTS, output_names,
                                              (const OrtValue *const *)outputs, output_names_len);
@@ -121,10 +157,13 @@ HK_HOOK(RunWithBinding, OrtStatus *,
     if (!run_enter(&f, m, session, CALL_BINDING))
         return HK_ORIG(m, RunWithBinding)(session, run_options, binding);
     f.inputs = hk_binding_inputs(f.t, f.epoch, f.s, binding);
+    run_note(&f);
     run_go(&f);
     OrtStatus *status = HK_ORIG(m, RunWithBinding)(session, run_options, binding);
     uint64_t end = hk_ticks();
+    run_unnote(&f);
     if (hk_reenter(f.t, f.epoch)) {
+        run_unwind(&f);
         uint32_t set = status ? 0 : hk_binding_outputs(f.t, f.epoch, m, f.s, binding);
         run_end(&f, f.t, m, status, end, set);
     }

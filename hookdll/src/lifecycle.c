@@ -44,6 +44,7 @@ static void close_handles(void)
 
 static void forget_objects(void)
 {
+    hk_ops_clear();
     hk_sessions_clear();
     hk_options_clear();
     hk_bindings_clear();
@@ -62,6 +63,7 @@ static void disarm_all(void)
     AcquireSRWLockExclusive(&g_hk.lock);
     atomic_fetch_add(&g_hk.epoch, 1); // even: nobody begins to record
     hk_children_disarm();
+    hk_ops_disarm();
     hk_modules_disarm();
     ReleaseSRWLockExclusive(&g_hk.lock);
     bool idle = hk_threads_wait_idle();
@@ -135,7 +137,7 @@ static DWORD attach(const ort_hook_params *params)
         return ORT_HOOK_BAD_PARAMS;
     ResetEvent(g_hk.detach_event);
     ResetEvent(g_hk.child_reply);
-    g_hk.next_module = g_hk.next_session = g_hk.next_shape = 0;
+    g_hk.next_module = g_hk.next_session = g_hk.next_shape = g_hk.next_kernel = 0;
     ortscope_hook_state.collector_pid = params->collector_pid;
     arm_all();
     atomic_store(&g_hk.section->phase, TL_HOOK_ARMED);

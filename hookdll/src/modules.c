@@ -146,16 +146,16 @@ static void tell_module(const hk_module *m, const hk_detour_reason *outcomes)
     hk_leave(t);
 }
 
-static void tell_problem(const char *text)
+static void tell_problem(uint8_t level, const char *what, const char *why)
 {
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
     if (!t)
         return;
     char sentence[256];
-    size_t len = append(sentence, 0, sizeof sentence, "An ONNX Runtime is not recorded: ");
-    len = append(sentence, len, sizeof sentence, text);
-    hk_emit_log(t, epoch, TL_LEVEL_ERROR, 0, 0, 0, (hk_text){sentence, len});
+    size_t len = append(sentence, 0, sizeof sentence, what);
+    len = append(sentence, len, sizeof sentence, why);
+    hk_emit_log(t, epoch, level, 0, 0, 0, (hk_text){sentence, len});
     hk_leave(t);
 }
 
@@ -178,7 +178,7 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
 {
     hk_detour_reason outcomes[HK_API_COUNT];
     hk_module copy = {0};
-    const char *problem = NULL;
+    const char *problem = NULL, *no_ops = NULL;
     AcquireSRWLockExclusive(&g_hk.lock);
     bool still_armed = atomic_load(&g_hk.epoch) & 1;
     hk_module *m = slot_of(base);
@@ -191,6 +191,7 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
             hk_detour_reason reason = intercept(m, outcomes);
             if (reason != HK_DETOUR_OK)
                 problem = hk_detour_reason_text(reason);
+            no_ops = hk_ops_arm(base, m);
             copy = *m;
         } else {
             problem = "a module exports OrtGetApiBase but does not behave as 1.8 or later does";
@@ -198,10 +199,12 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
         }
     }
     ReleaseSRWLockExclusive(&g_hk.lock);
-    if (problem)
-        tell_problem(problem);
     if (copy.id)
         tell_module(&copy, outcomes);
+    if (problem)
+        tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ", problem);
+    if (no_ops)
+        tell_problem(TL_LEVEL_WARNING, "Operators are not recorded: ", no_ops);
 }
 
 static void forget(const uint8_t *base)
@@ -211,6 +214,7 @@ static void forget(const uint8_t *base)
     hk_module *m = slot_of(base);
     if (m && m->base == base) {
         hk_detour_forget(m->base, m->size);
+        hk_ops_forget(m->base);
         id = m->id;
         m->armed = false;
         m->base = NULL;

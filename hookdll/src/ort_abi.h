@@ -23,6 +23,8 @@ typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtModel OrtModel;
 typedef struct OrtEpDevice OrtEpDevice;
+typedef struct OrtKernelInfo OrtKernelInfo;
+typedef struct OrtKernelContext OrtKernelContext;
 typedef void OrtRunAsyncCallback(void *user_data, OrtValue **outputs, size_t num_outputs,
                                  OrtStatus *status);
 typedef void OrtLoggingFunction(void *param, int severity, const char *category, const char *logid,
@@ -61,6 +63,10 @@ enum {
     XX(CreateCpuMemoryInfo, 69, 0, OrtStatus *, (int, int, OrtMemoryInfo **))                      \
     XX(AllocatorFree, 76, 0, OrtStatus *, (OrtAllocator *, void *))                                \
     XX(GetAllocatorWithDefaultOptions, 78, 0, OrtStatus *, (OrtAllocator **))                      \
+    XX(KernelContext_GetInputCount, 88, 0, OrtStatus *, (const OrtKernelContext *, size_t *))      \
+    XX(KernelContext_GetOutputCount, 89, 0, OrtStatus *, (const OrtKernelContext *, size_t *))     \
+    XX(KernelContext_GetInput, 90, 0, OrtStatus *,                                                 \
+       (const OrtKernelContext *, size_t, const OrtValue **))                                      \
     XX(ReleaseStatus, 93, 0, void, (OrtStatus *))                                                  \
     XX(ReleaseMemoryInfo, 94, 0, void, (OrtMemoryInfo *))                                          \
     XX(ReleaseValue, 96, 0, void, (OrtValue *))                                                    \
@@ -75,9 +81,17 @@ enum {
        (const OrtIoBinding *, OrtAllocator *, char **, size_t **, size_t *))                       \
     XX(GetBoundOutputValues, 140, 5, OrtStatus *,                                                  \
        (const OrtIoBinding *, OrtAllocator *, OrtValue ***, size_t *))                             \
+    XX(KernelInfo_GetNodeName, 244, 15, OrtStatus *, (const OrtKernelInfo *, char *, size_t *))    \
+    XX(KernelInfoGetConstantInput_tensor, 249, 15, OrtStatus *,                                    \
+       (const OrtKernelInfo *, size_t, int *, const OrtValue **))                                  \
     XX(GetBuildInfoString, 254, 15, const char *, (void))                                          \
     XX(GetModelEditorApi, 291, 22, const void *const *, (void))                                    \
     XX(EpDevice_EpName, 312, 22, const char *, (const OrtEpDevice *))                              \
+    XX(KernelInfo_GetOperatorDomain, 392, 24, OrtStatus *,                                         \
+       (const OrtKernelInfo *, char *, size_t *))                                                  \
+    XX(KernelInfo_GetOperatorType, 393, 24, OrtStatus *,                                           \
+       (const OrtKernelInfo *, char *, size_t *))                                                  \
+    XX(KernelInfo_GetOperatorSinceVersion, 394, 24, OrtStatus *, (const OrtKernelInfo *, int *))   \
     XX(GetTensorElementTypeAndShapeDataReference, 414, 24, OrtStatus *,                            \
        (const OrtValue *, int *, const int64_t **, size_t *))
 

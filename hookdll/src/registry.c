@@ -87,6 +87,13 @@ void *hk_registry_remove(hk_registry *r, const void *key)
     return value;
 }
 
+void *hk_registry_at(const hk_registry *r, uint32_t slot)
+{
+    if (atomic_load_explicit(&r->keys[slot], memory_order_acquire) <= REMOVED)
+        return NULL;
+    return atomic_load_explicit(&r->values[slot], memory_order_acquire);
+}
+
 void hk_registry_clear(hk_registry *r, void (*drop)(void *value))
 {
     AcquireSRWLockExclusive(&r->lock);

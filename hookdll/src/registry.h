@@ -19,5 +19,8 @@ void *hk_registry_find(const hk_registry *r, const void *key);
 bool hk_registry_add(hk_registry *r, const void *key, void *value); // false: full. Replaces.
 void *hk_registry_remove(hk_registry *r, const void *key);          // the value, NULL if unknown
 
+// The value in a slot, NULL if it is free: for looking at all of them.
+void *hk_registry_at(const hk_registry *r, uint32_t slot);
+
 // Empties the table, handing each value to `drop`.
 void hk_registry_clear(hk_registry *r, void (*drop)(void *value));

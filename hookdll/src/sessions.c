@@ -199,6 +199,20 @@ hk_session *hk_session_find(const OrtSession *session)
     return hk_registry_find(&g_sessions, session);
 }
 
+hk_session *hk_session_sole_in_flight(void)
+{
+    hk_session *sole = NULL;
+    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+        hk_session *s = hk_registry_at(&g_sessions, i);
+        if (!s || !atomic_load(&s->flying))
+            continue;
+        if (sole)
+            return NULL;
+        sole = s;
+    }
+    return sole;
+}
+
 void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session)
 {
     hk_session *s = hk_registry_remove(&g_sessions, session);

@@ -14,7 +14,9 @@ typedef struct hk_session {
     uint32_t id;
     _Atomic uint32_t announced;
     _Atomic uint32_t runs;
-    _Atomic uint32_t in_flight;
+    // Runs under way: how many in the upper 16 bits, the sum of their numbers below. So when there
+    // is one, its number is known without a list.
+    _Atomic uint64_t flying;
     // Entry: high half of a fingerprint, low half the set's number (shapes.c).
     _Atomic uint64_t shapes[2][HK_SHAPE_CACHE];
     // What the Session event says.
@@ -74,6 +76,29 @@ static inline hk_session *hk_session_of(hk_thread *t, uint32_t epoch, hk_module 
         hk_session_announce(t, epoch, s);
     return s;
 }
+
+// Notes a run; returns how many are under way, itself included.
+static inline uint32_t hk_session_run_begins(hk_session *s, uint32_t run)
+{
+    uint64_t one = (uint64_t)1 << 48 | run;
+    return (uint32_t)((atomic_fetch_add_explicit(&s->flying, one, memory_order_relaxed) + one) >>
+                      48);
+}
+
+static inline void hk_session_run_ends(hk_session *s, uint32_t run)
+{
+    atomic_fetch_sub_explicit(&s->flying, (uint64_t)1 << 48 | run, memory_order_relaxed);
+}
+
+// The run under way if there is exactly one, else 0.
+static inline uint32_t hk_session_sole_run(const hk_session *s)
+{
+    uint64_t flying = atomic_load_explicit(&s->flying, memory_order_relaxed);
+    return flying >> 48 == 1 ? (uint32_t)flying : 0;
+}
+
+// The session that runs if exactly one does, else NULL. Walks all sessions.
+hk_session *hk_session_sole_in_flight(void);
 
 uint32_t hk_status_code(const hk_module *m, const OrtStatus *status);
 hk_text hk_status_message(const hk_module *m, const OrtStatus *status);

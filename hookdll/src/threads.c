@@ -34,6 +34,8 @@ hk_thread *hk_thread_slow(void)
     if (t) {
         t->epoch = 0;
         t->inside = 0;
+        t->op_depth = 0;
+        t->run = (hk_run_note){0};
         TlsSetValue(g_hk.tls, t);
     }
     SetLastError(error);

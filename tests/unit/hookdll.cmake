@@ -17,3 +17,10 @@ if(WIN32)
     ortscope_test(test_detour_threads SOURCES test_detour_threads.c detour_code.c LIBS hk_detour
                   TIMEOUT 600)
 endif()
+# Finding kernels, on made-up images and on every onnxruntime.dll that scripts/targets has fetched.
+add_executable(test_op_scan_real test_op_scan_real.c)
+target_link_libraries(test_op_scan_real PRIVATE hk_scan dep_unity ortscope_flags)
+target_include_directories(test_op_scan_real PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
+add_test(NAME test_op_scan_real COMMAND test_op_scan_real ${CMAKE_SOURCE_DIR}/build/targets)
+set_tests_properties(test_op_scan_real PROPERTIES LABELS integration TIMEOUT 300
+    SKIP_RETURN_CODE 77)

@@ -5,6 +5,7 @@
 #include "common/os.h"
 #include "output.h"
 #include "tracelogging/channel.h"
+#include "tracelogging/hook_contract.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static cm_status follow(loop *l, inj_target *target, int how, uint32_t parent_id
     if (l->count == FOLLOWED_MAX)
         return cm_fail(CM_UNSUPPORTED, "More than %u processes at once can't be followed.",
                        FOLLOWED_MAX);
-    CM_TRY(inj_attach(target, l->options->channel, l->options->follow_children));
+    CM_TRY(inj_attach(target, l->options->channel, l->options->hook_flags));
     co_target facts = {.section = target->section_view,
                        .ring_count = target->channel.ring_count,
                        .ring_bytes = target->channel.ring_bytes,
@@ -99,7 +100,7 @@ static void serve_children(loop *l, size_t i)
     if (request == l->followed[i].child_requests_seen)
         return;
     l->followed[i].child_requests_seen = request;
-    if (l->options->follow_children) {
+    if (l->options->hook_flags & ORT_HOOK_FOLLOW_CHILDREN) {
         followed parent = l->followed[i];
         follow_child(l, &parent, atomic_load(&mailbox->pid));
     }

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 typedef struct vw_capture_options {
-    const char *output; // NULL: ortscope-PROGRAM-PID.ortl in the current directory
-    bool follow_children;
-    bool progress;     // a moving line on standard error
-    double duration_s; // 0: until the end
+    const char *output;  // NULL: ortscope-PROGRAM-PID.ortl in the current directory
+    uint32_t hook_flags; // ORT_HOOK_* of hook_contract.h
+    bool progress;       // a moving line on standard error
+    double duration_s;   // 0: until the end
     inj_channel_size channel;
 } vw_capture_options;
 

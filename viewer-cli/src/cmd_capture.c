@@ -7,22 +7,49 @@
 #include "timeline_input.h"
 
 #include "tracelogging/channel.h"
+#include "tracelogging/hook_contract.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct capture_args {
-    const char *output;
+    const char *output, *ops;
     bool quiet, strict, no_children;
     vw_number duration, rings, ring_kib;
 } capture_args;
 
+// `--ops all|off|sample:N` to flags for the hook.
+static cm_status read_ops(const char *text, uint32_t *flags)
+{
+    if (!text || strcmp(text, "all") == 0) {
+        *flags |= ORT_HOOK_OPS;
+        return CM_OK;
+    }
+    if (strcmp(text, "off") == 0)
+        return CM_OK;
+    const char *number = text + strlen("sample:");
+    if (strncmp(text, "sample:", strlen("sample:")) == 0 && *number >= '1' && *number <= '9') {
+        char *end;
+        unsigned long every = strtoul(number, &end, 10);
+        if (!*end && every <= 65535) {
+            *flags |= ORT_HOOK_OPS | (uint32_t)every << ORT_HOOK_OPS_EVERY_SHIFT;
+            return CM_OK;
+        }
+    }
+    return cm_fail(CM_USAGE,
+                   "--ops takes all, off, or sample:N (operators of every Nth run, N from 1 to "
+                   "65535), not \"%s\".",
+                   text);
+}
+
 static cm_status read_options(const capture_args *a, vw_capture_options *out)
 {
     *out = (vw_capture_options){.output = a->output,
-                                .follow_children = !a->no_children,
+                                .hook_flags = a->no_children ? 0 : ORT_HOOK_FOLLOW_CHILDREN,
                                 .duration_s = a->duration.seconds,
                                 .channel = {TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT}};
+    CM_TRY(read_ops(a->ops, &out->hook_flags));
     if (a->rings.given)
         out->channel.ring_count = (uint32_t)(a->rings.count < 65536 ? a->rings.count : 65536);
     if (a->ring_kib.given)
@@ -126,6 +153,8 @@ static const vw_option capture_options[] = {
      "where the recording goes (default: ortscope-PROGRAM-PID.ortl)"},
     {"duration", 0, VW_DURATION, offsetof(capture_args, duration), "TIME",
      "stop recording after this time: 10s, 250ms, 5m"},
+    {"ops", 0, VW_TEXT, offsetof(capture_args, ops), "MODE",
+     "operators: all (default), off, or sample:N (every Nth run)"},
     {"no-children", 0, VW_FLAG, offsetof(capture_args, no_children), NULL,
      "do not follow the processes that it starts"},
     {"quiet", 'q', VW_FLAG, offsetof(capture_args, quiet), NULL,

@@ -65,9 +65,10 @@ cm_status inj_open(uint32_t pid, inj_target **out);
 // not a child of `parent` (the target is not trusted).
 cm_status inj_open_child(const inj_target *parent, uint32_t pid, inj_target **out);
 
-// Makes the channel, loads the DLL that lies beside our own executable, arms. On failure the target
-// is left as it was (the DLL may stay loaded, dormant).
-cm_status inj_attach(inj_target *target, inj_channel_size size, bool follow_children);
+// Makes the channel, loads the DLL that lies beside our own executable, arms with `hook_flags`
+// (ORT_HOOK_* of hook_contract.h). On failure the target is left as it was (the DLL may stay
+// loaded, dormant).
+cm_status inj_attach(inj_target *target, inj_channel_size size, uint32_t hook_flags);
 
 // Lets a launched process (or one whose attach failed) run.
 cm_status inj_resume(inj_target *target);

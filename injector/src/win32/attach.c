@@ -247,7 +247,7 @@ static cm_status call_attach(inj_target *target, attachment *a, uint64_t base)
     return status == CM_OK ? result_of_attach(target, result.exit_code) : status;
 }
 
-cm_status inj_attach(inj_target *target, inj_channel_size size, bool follow_children)
+cm_status inj_attach(inj_target *target, inj_channel_size size, uint32_t hook_flags)
 {
     if (target->section_view != NULL)
         return cm_fail(CM_FAILED, "process %u is attached already", (unsigned)target->pid);
@@ -257,7 +257,7 @@ cm_status inj_attach(inj_target *target, inj_channel_size size, bool follow_chil
     a->params.size = sizeof a->params;
     a->params.abi = ORT_HOOK_ABI;
     a->params.collector_pid = GetCurrentProcessId();
-    a->params.flags = follow_children ? ORT_HOOK_FOLLOW_CHILDREN : 0;
+    a->params.flags = hook_flags;
 
     uint64_t base = 0;
     cm_status status = inj_hook_image_open(&a->image);

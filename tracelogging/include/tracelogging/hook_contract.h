@@ -36,10 +36,13 @@ typedef struct ort_hook_params {
     uint64_t wake_collector;    // auto-reset event: the hook has a child request or changed phase
     uint64_t collector_process; // SYNCHRONIZE: signalled when the collector dies
     uint32_t collector_pid;
-    uint32_t flags; // ORT_HOOK_FOLLOW_CHILDREN
+    uint32_t flags; // ORT_HOOK_*
 } ort_hook_params;
 
 #define ORT_HOOK_FOLLOW_CHILDREN 1u
+#define ORT_HOOK_OPS             2u // record operators
+// The upper 16 bits: operators of every Nth run of a session only; 0 and 1 mean every run.
+#define ORT_HOOK_OPS_EVERY_SHIFT 16
 
 // Exit codes of the remote thread
 typedef enum ort_hook_result {

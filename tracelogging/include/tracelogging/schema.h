@@ -18,6 +18,7 @@
 
 // ETW levels and our keywords
 #define TL_LEVEL_ERROR   2
+#define TL_LEVEL_WARNING 3
 #define TL_LEVEL_INFO    4
 #define TL_LEVEL_VERBOSE 5
 #define TL_KW_LIFECYCLE  0x1u // modules, environments, sessions

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Operators: every kernel of ONNX Runtime is a C++ object whose vtable holds Compute in slot 1.
+// Where both slots 0 (destructor) and 1 of every such vtable lead to us, we see each execution of
+// each kernel, of sessions made long before we came too.
+//
+// How it holds together:
+//   op_scan*.c     finds the vtables (portable)
+//   op_modules.c   which modules have kernels; swaps and restores
+//   op_vtables.c   vtable -> the functions that were there; entries live for ever, so that a call
+//                  that is under way when we leave finds its way
+//   op_kernels.c   kernel object -> who it is; retired by the destructor, because addresses are
+//                  reused at once
+//   op_identity.c  asks a kernel who it is, once
+//   op_shapes.c    reads what it was given, once per set of the session's inputs
+//   op_hook.c      the hot path
+//
+// Swapping is one aligned 8-byte store per slot: a thread calls either the old or the new function,
+// and both are right. Slot 0 is swapped before slot 1 and restored after it: a kernel that we know
+// can't be destroyed unseen.
+#pragma once
+
+#include "op_scan.h"
+#include "sessions.h"
+
+// MSVC's convention for a member function that returns an object: this, where the result goes, then
+// the parameters; the result's address comes back.
+typedef void *hk_compute_fn(void *self, void *status, void *context);
+typedef void *hk_destroy_fn(void *self, unsigned flags);
+
+// ------------------------------------------------------------------------------------------
+// vtables
+
+typedef struct hk_op_module {
+    uint8_t *base;      // NULL: slot free
+    hk_module *runtime; // the C API that speaks for its kernels
+    bool swapped;
+    _Atomic uint32_t trusted; // kernels whose structures were checked byte by byte and were right
+    uint32_t vtable_count;
+    uint32_t *vtable_rvas; // hk_alloc
+    hk_scan scan;
+} hk_op_module;
+
+typedef struct hk_vtable {
+    _Atomic(uintptr_t) address; // 0: free
+    hk_compute_fn *compute;
+    hk_destroy_fn *destroy;
+    hk_op_module *module;
+} hk_vtable;
+
+#define HK_VTABLE_BITS  13u
+#define HK_VTABLE_SLOTS (1u << HK_VTABLE_BITS)
+
+extern hk_vtable g_hk_vtables[HK_VTABLE_SLOTS];
+
+static inline uint32_t hk_vtable_place(uintptr_t address)
+{
+    return (uint32_t)(((uint64_t)address >> 3) * 0x9e3779b97f4a7c15u >> (64 - HK_VTABLE_BITS));
+}
+
+// The entry of an object's vtable. It is there: our function was reached through it.
+static inline const hk_vtable *hk_vtable_of(const void *self)
+{
+    uintptr_t address = *(const uintptr_t *)self;
+    uint32_t i = hk_vtable_place(address);
+    while (atomic_load_explicit(&g_hk_vtables[i].address, memory_order_acquire) != address)
+        i = (i + 1) % HK_VTABLE_SLOTS;
+    return &g_hk_vtables[i];
+}
+
+// Swaps what can be swapped of `module`'s vtables; returns how many were. Those whose slots lead
+// out of the module belong to somebody else and are left alone.
+uint32_t hk_vtables_swap(hk_op_module *module);
+void hk_vtables_restore(hk_op_module *module);
+
+// ------------------------------------------------------------------------------------------
+// kernels
+
+#define HK_KERNEL_SETS 32u // sets of session inputs for which a kernel's shapes are told
+#define HK_SET_UNTOLD  UINT32_MAX
+
+typedef struct hk_kernel {
+    _Atomic(uintptr_t) self; // 0: retired
+    _Atomic(struct hk_kernel *) next;
+    uint32_t id;
+    uint32_t epoch;
+    _Atomic(hk_session *) session; // NULL: not known yet
+    _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
+    _Atomic uint32_t announced;
+    const hk_vtable *vtable;
+    SRWLOCK lock; // what follows
+    uint32_t described_count;
+    uint32_t described[HK_KERNEL_SETS];
+} hk_kernel;
+
+#define HK_KERNEL_BITS 14u
+extern _Atomic(hk_kernel *) g_hk_kernels[1u << HK_KERNEL_BITS];
+
+static inline uint32_t hk_kernel_place(const void *self)
+{
+    return (uint32_t)(((uint64_t)(uintptr_t)self >> 4) * 0x9e3779b97f4a7c15u >>
+                      (64 - HK_KERNEL_BITS));
+}
+
+// NULL also where a chain changed under our feet: hk_kernel_take_up() looks again.
+static inline hk_kernel *hk_kernel_find(const void *self, uint32_t epoch)
+{
+    hk_kernel *k = atomic_load_explicit(&g_hk_kernels[hk_kernel_place(self)], memory_order_acquire);
+    for (unsigned n = 0; k && n < 64; n++) {
+        if (atomic_load_explicit(&k->self, memory_order_acquire) == (uintptr_t)self)
+            return k->epoch == epoch ? k : NULL;
+        k = atomic_load_explicit(&k->next, memory_order_acquire);
+    }
+    return NULL;
+}
+
+hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t epoch);
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch); // its number, 0: was not known
+void hk_kernels_clear(void);
+
+// What the C API calls an OrtKernelInfo; NULL if the object does not look as we know it.
+const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
+
+// Sends the kernel's identity; false if it was dropped.
+bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const hk_session *s);
+
+// The decorated class name as people write it; returns the length.
+size_t hk_class_text(const char *decorated, char *out, size_t capacity);
+
+// ------------------------------------------------------------------------------------------
+// executions
+
+void hk_op_shapes_clear(void);
+
+// Reads the shapes of a kernel's inputs, before it runs.
+void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+                         hk_op_frame *f);
+// Reads those of its outputs, if that is safe, and tells both.
+void hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+                        const hk_op_frame *f);
+
+hk_compute_fn hk_op_compute;
+hk_destroy_fn hk_op_destroy;

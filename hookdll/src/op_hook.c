@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// One execution of a kernel: the hottest path of all. See hook.h for what must not happen here.
+#include "op.h"
+#include "tracelogging/channel_inline.h"
+
+enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
+
+// ----------------------------------------------------------------------------------- which run
+
+// On a thread that is not inside a run hook: an inter-op thread, or the pool of RunAsync. False if
+// the operator is not to be recorded.
+static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_kernel *k,
+                                                       hk_op_frame *f)
+{
+    f->session = f->run = 0;
+    if (t->inside & HK_INSIDE_CREATE) {
+        f->flags = FLAG_LOADING;
+        return true;
+    }
+    f->flags = FLAG_AMBIGUOUS;
+    hk_session *s = atomic_load_explicit(&k->session, memory_order_acquire);
+    if (!s) {
+        s = hk_session_sole_in_flight();
+        if (!s)
+            return true;
+        atomic_store_explicit(&k->session, s, memory_order_release);
+    }
+    f->session = s->id;
+    f->run = hk_session_sole_run(s);
+    if (!f->run)
+        return true;
+    f->flags = 0;
+    return !hk_run_skips_ops(f->run);
+}
+
+static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_frame *f)
+{
+    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_CREATE), 0))
+        return assign_elsewhere(t, k, f);
+    f->session = t->run.session_id;
+    f->run = t->run.run;
+    f->flags = 0;
+    if (__builtin_expect(atomic_load_explicit(&k->session, memory_order_relaxed) != t->run.session,
+                         0))
+        atomic_store_explicit(&k->session, t->run.session, memory_order_release);
+    return true;
+}
+
+// ---------------------------------------------------------------------------------- first sight
+
+// True if this set of inputs is new to the kernel; notes it.
+static bool is_new_set(hk_kernel *k, uint32_t set)
+{
+    bool is_new = k->described_count < HK_KERNEL_SETS;
+    AcquireSRWLockExclusive(&k->lock);
+    for (uint32_t i = 0; i < k->described_count && is_new; i++)
+        is_new = k->described[i] != set;
+    if (is_new && k->described_count < HK_KERNEL_SETS)
+        k->described[k->described_count++] = set;
+    ReleaseSRWLockExclusive(&k->lock);
+    return is_new;
+}
+
+static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, hk_kernel *k,
+                                                  const void *context, hk_op_frame *f, uint32_t set)
+{
+    DWORD error = GetLastError();
+    uint32_t unannounced = 0;
+    if (atomic_compare_exchange_strong(&k->announced, &unannounced, 1) &&
+        !hk_kernel_announce(t, epoch, k, atomic_load(&k->session)))
+        atomic_store(&k->announced, 0); // dropped: once more with the next execution
+    else if (f->flags & FLAG_LOADING)
+        atomic_store(&k->set, 0);
+    else {
+        atomic_store(&k->set, set);
+        if (is_new_set(k, set)) {
+            f->run_inputs = set;
+            hk_op_shapes_before(t, epoch, k, context, f);
+            f->tells_shapes = true;
+        }
+    }
+    SetLastError(error);
+}
+
+// ------------------------------------------------------------------------------- begin and end
+
+// NULL: record nothing.
+static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtable *v, void *self,
+                                    const void *context, uintptr_t stack)
+{
+    uint64_t entered = t->run.measures ? hk_ticks() : 0;
+    if (__builtin_expect(t->op_depth != 0, 0) && t->ops[t->op_depth - 1].stack <= stack)
+        hk_ops_unwind(t, epoch, stack + 1);
+    if (__builtin_expect(t->run.skips_ops | (t->op_depth == HK_OP_DEPTH_MAX), 0))
+        return NULL;
+    hk_kernel *k = hk_kernel_find(self, epoch);
+    if (__builtin_expect(!k || k->vtable != v, 0) && !(k = hk_kernel_take_up(self, v, epoch)))
+        return NULL;
+    hk_op_frame *f = &t->ops[t->op_depth];
+    if (!assign(t, epoch, k, f))
+        return NULL;
+    f->stack = stack;
+    f->entered = entered;
+    f->epoch = epoch;
+    f->kernel = k->id;
+    f->tells_shapes = false;
+    uint32_t told = atomic_load_explicit(&k->set, memory_order_relaxed);
+    uint32_t set = t->run.epoch == epoch ? t->run.inputs : told == HK_SET_UNTOLD ? 0 : told;
+    if (__builtin_expect(told != set, 0))
+        first_sight(t, epoch, k, context, f, set);
+    t->op_depth++;
+    return f;
+}
+
+static inline void emit_op(hk_thread *t, uint32_t epoch, const hk_op_frame *f, uint64_t end)
+{
+    tl_producer *p = hk_producer(t, epoch);
+    tl_Op *payload = tl_producer_begin_inline(p, sizeof *payload);
+    if (__builtin_expect(payload == NULL, 0))
+        return;
+    payload->duration_ticks = end - f->begin;
+    payload->kernel = f->kernel;
+    payload->session = f->session;
+    payload->run = f->run;
+    payload->depth = (uint8_t)t->op_depth;
+    payload->flags = f->flags;
+    tl_producer_end_inline(p, TL_EVENT_Op, end, sizeof *payload);
+}
+
+void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack)
+{
+    while (t->op_depth && t->ops[t->op_depth - 1].stack < stack) {
+        hk_op_frame *f = &t->ops[--t->op_depth];
+        f->flags |= FLAG_FAILED;
+        if (f->epoch == epoch)
+            emit_op(t, epoch, f, hk_ticks()); // when it ended nobody knows; it is over now
+    }
+}
+
+static __attribute__((noinline)) void tell_shapes(hk_thread *t, uint32_t epoch, const void *self,
+                                                  const void *context, const hk_op_frame *f)
+{
+    DWORD error = GetLastError();
+    const hk_kernel *k = hk_kernel_find(self, epoch);
+    if (k)
+        hk_op_shapes_after(t, epoch, k, context, f);
+    SetLastError(error);
+}
+
+// The first word of a Status is NULL when all is well.
+static inline bool has_failed(const void *status)
+{
+    return *(const uintptr_t *)status != 0;
+}
+
+void *hk_op_compute(void *self, void *status, void *context)
+{
+    const hk_vtable *v = hk_vtable_of(self);
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (__builtin_expect(!t, 0))
+        return v->compute(self, status, context);
+    hk_op_frame *f = op_begin(t, epoch, v, self, context, (uintptr_t)__builtin_frame_address(0));
+    hk_leave(t);
+    if (__builtin_expect(!f, 0))
+        return v->compute(self, status, context);
+    f->begin = hk_ticks();
+    void *result = v->compute(self, status, context);
+    uint64_t end = hk_ticks();
+    t->op_depth = (uint32_t)(f - t->ops);
+    if (__builtin_expect(!hk_reenter(t, epoch), 0))
+        return result;
+    if (__builtin_expect(has_failed(status), 0))
+        f->flags |= FLAG_FAILED;
+    emit_op(t, epoch, f, end);
+    if (__builtin_expect(f->tells_shapes, 0) && !(f->flags & FLAG_FAILED))
+        tell_shapes(t, epoch, self, context, f);
+    if (__builtin_expect(f->entered != 0, 0))
+        t->op_ticks += f->begin - f->entered + (hk_ticks() - end);
+    hk_leave(t);
+    return result;
+}
+
+void *hk_op_destroy(void *self, unsigned flags)
+{
+    const hk_vtable *v = hk_vtable_of(self);
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (t) {
+        tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch)};
+        if (end.kernel)
+            hk_emit(t, epoch, TL_EVENT_KernelEnd, hk_ticks(), &end, sizeof end, NULL, 0);
+        hk_leave(t);
+    }
+    return v->destroy(self, flags);
+}
+
+void hk_ops_clear(void)
+{
+    hk_kernels_clear();
+    hk_op_shapes_clear();
+}

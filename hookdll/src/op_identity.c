@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// Who a kernel is: node, operator, domain, opset, provider, class. Sources in order: the public C
+// API; the runtime's KernelDef, whose layout is the same from 1.15 to 1.30 and is checked before it
+// is believed; the class name.
+#include "op.h"
+
+#define NEWEST_MINOR  30 // up to here the kernel's own layout was looked at
+#define TRUSTED_AFTER 8u // definitions read through the system before we read them directly
+#define ADDRESS_LIMIT 0x00007fff00000000u
+#define NODE_NAME_MAX 1024u
+
+enum {
+    SOURCE_API = 1,
+    SOURCE_STRUCTURES = 2,
+    SOURCE_CLASS = 3,
+    KERNEL_INFO = 8, // in an OpKernel
+    INFO_DEFINITION = 16,
+    INFO_BYTES = 32,
+    DEFINITION_NAME = 0,
+    DEFINITION_OPSET = 32,
+    DEFINITION_DOMAIN = 40,
+    DEFINITION_PROVIDER = 72,
+    DEFINITION_BYTES = 104,
+    STRING_LEN = 16, // in a std::string of MSVC
+    STRING_CAPACITY = 24,
+    STRING_INLINE = 15, // longer ones are elsewhere
+};
+
+typedef struct definition {
+    uint32_t opset;
+    char op_type[128], domain[64], provider[64];
+} definition;
+
+// ------------------------------------------------------------------------- reading with suspicion
+
+// Until enough of a module's kernels proved to be as we think, memory is read through the system,
+// which does not crash where there is none.
+static bool copy_from(const hk_op_module *o, uint64_t address, void *to, size_t bytes)
+{
+    if ((address & 7) || address < 65536 || address >= ADDRESS_LIMIT)
+        return false;
+    if (atomic_load_explicit(&o->trusted, memory_order_relaxed) >= TRUSTED_AFTER) {
+        memcpy(to, (const void *)(uintptr_t)address, bytes);
+        return true;
+    }
+    SIZE_T done = 0;
+    return ReadProcessMemory(GetCurrentProcess(), (const void *)(uintptr_t)address, to, bytes,
+                             &done) &&
+           done == bytes;
+}
+
+static uint64_t word_at(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static bool is_printable(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < 0x20 || text[i] > 0x7e)
+            return false;
+    return true;
+}
+
+// `string` is a copy of a std::string.
+static bool take_string(const hk_op_module *o, const uint8_t *string, char *to, size_t capacity)
+{
+    uint64_t len = word_at(string + STRING_LEN), room = word_at(string + STRING_CAPACITY);
+    if (len >= capacity || room < len || room < STRING_INLINE)
+        return false;
+    if (room == STRING_INLINE)
+        memcpy(to, string, (size_t)len);
+    else if (!copy_from(o, word_at(string), to, (size_t)len))
+        return false;
+    to[len] = 0;
+    return is_printable(to, (size_t)len);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t len = hk_text_of(text).len, end_len = hk_text_of(end).len;
+    return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+static bool read_definition(hk_op_module *o, uint64_t info, definition *out)
+{
+    uint8_t head[INFO_BYTES], bytes[DEFINITION_BYTES];
+    if (!copy_from(o, info, head, sizeof head) ||
+        !copy_from(o, word_at(head + INFO_DEFINITION), bytes, sizeof bytes) ||
+        !take_string(o, bytes + DEFINITION_NAME, out->op_type, sizeof out->op_type) ||
+        !take_string(o, bytes + DEFINITION_DOMAIN, out->domain, sizeof out->domain) ||
+        !take_string(o, bytes + DEFINITION_PROVIDER, out->provider, sizeof out->provider))
+        return false;
+    out->opset = (uint32_t)word_at(bytes + DEFINITION_OPSET);
+    return out->op_type[0] && out->opset < 10000 && ends_in(out->provider, "ExecutionProvider");
+}
+
+static uint64_t info_of(const hk_kernel *k)
+{
+    return word_at((const uint8_t *)atomic_load(&k->self) + KERNEL_INFO);
+}
+
+static bool describe(const hk_kernel *k, definition *out)
+{
+    hk_op_module *o = k->vtable->module;
+    bool fits = read_definition(o, info_of(k), out);
+    if (!fits) {
+        *out = (definition){0};
+        atomic_store(&o->trusted, 0);
+    } else if (atomic_load(&o->trusted) < TRUSTED_AFTER) {
+        atomic_fetch_add(&o->trusted, 1);
+    }
+    return fits;
+}
+
+const OrtKernelInfo *hk_kernel_info(const hk_kernel *k)
+{
+    definition ignored;
+    const hk_op_module *o = k->vtable->module;
+    if (!o->runtime || !(o->runtime->minor <= NEWEST_MINOR || describe(k, &ignored)))
+        return NULL;
+    return (const OrtKernelInfo *)(uintptr_t)info_of(k);
+}
+
+// ---------------------------------------------------------------------------------- from the C API
+
+// "" if it could not be had.
+static bool take_text(const hk_module *m, OrtStatus *status, char *text)
+{
+    if (!status)
+        return text[0] != 0;
+    ORT_CALL(m, ReleaseStatus)(status);
+    text[0] = 0;
+    return false;
+}
+
+static bool ask_operator(const hk_module *m, const OrtKernelInfo *info, definition *d)
+{
+    definition told = *d;
+    if (!ORT_HAS(m, KernelInfo_GetOperatorType))
+        return false;
+    size_t len = sizeof told.op_type;
+    if (!take_text(m, ORT_CALL(m, KernelInfo_GetOperatorType)(info, told.op_type, &len),
+                   told.op_type))
+        return false;
+    len = sizeof told.domain;
+    take_text(m, ORT_CALL(m, KernelInfo_GetOperatorDomain)(info, told.domain, &len), told.domain);
+    int opset = 0;
+    OrtStatus *status = ORT_CALL(m, KernelInfo_GetOperatorSinceVersion)(info, &opset);
+    if (status)
+        ORT_CALL(m, ReleaseStatus)(status);
+    else if (!told.opset)
+        told.opset = (uint32_t)opset;
+    *d = told;
+    return true;
+}
+
+// ------------------------------------------------------------------------------------------ texts
+
+// ".?AVNchwcConv@contrib@onnxruntime@@" is onnxruntime::contrib::NchwcConv. Templates are left as
+// they are: there is no short way to write them.
+size_t hk_class_text(const char *decorated, char *out, size_t capacity)
+{
+    size_t len = hk_text_of(decorated).len, at = 0;
+    bool simple = len > 6 && memcmp(decorated, ".?A", 3) == 0 && decorated[len - 1] == '@' &&
+                  decorated[len - 2] == '@' && len < capacity / 2;
+    for (size_t i = 4; i < len && simple; i++)
+        simple = decorated[i] != '?' && decorated[i] != '$';
+    if (!simple) {
+        at = len < capacity - 1 ? len : capacity - 1;
+        memcpy(out, decorated, at);
+        out[at] = 0;
+        return at;
+    }
+    size_t end = len - 2;
+    while (end > 4) {
+        size_t begin = end;
+        while (begin > 4 && decorated[begin - 1] != '@')
+            begin--;
+        if (at) {
+            out[at++] = ':';
+            out[at++] = ':';
+        }
+        memcpy(out + at, decorated + begin, end - begin);
+        at += end - begin;
+        end = begin > 4 ? begin - 1 : 4;
+    }
+    out[at] = 0;
+    return at;
+}
+
+// Providers whose Compute hands the work to a device and returns before it is done.
+static bool submits(const char *provider)
+{
+    static const char *const names[] = {
+        "DmlExecutionProvider",           "CUDAExecutionProvider", "TensorrtExecutionProvider",
+        "NvTensorRTRTXExecutionProvider", "ROCMExecutionProvider", "MIGraphXExecutionProvider",
+        "WebGpuExecutionProvider",        "JsExecutionProvider",   "WebNNExecutionProvider",
+        "QNNExecutionProvider",           "CANNExecutionProvider",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (ends_in(provider, names[i]))
+            return true;
+    return false;
+}
+
+bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const hk_session *s)
+{
+    const hk_op_module *o = k->vtable->module;
+    const hk_module *m = o->runtime;
+    definition d = {0};
+    char node[NODE_NAME_MAX] = "", class_name[512] = "";
+    uint8_t source = describe(k, &d) ? SOURCE_STRUCTURES : SOURCE_CLASS;
+    const OrtKernelInfo *info = hk_kernel_info(k);
+    if (info) {
+        size_t len = sizeof node;
+        take_text(m, ORT_CALL(m, KernelInfo_GetNodeName)(info, node, &len), node);
+        if (ask_operator(m, info, &d))
+            source = SOURCE_API;
+    }
+    uint32_t rva = (uint32_t)(atomic_load(&k->vtable->address) - (uintptr_t)o->scan.bytes);
+    const char *decorated = hk_scan_class_name(&o->scan, rva);
+    if (decorated)
+        hk_class_text(decorated, class_name, sizeof class_name);
+    tl_Kernel fixed = {.kernel = k->id,
+                       .session = s ? s->id : 0,
+                       .module = m ? m->id : 0,
+                       .opset = d.opset,
+                       .source = source,
+                       .submits = submits(d.provider)};
+    hk_text texts[] = {hk_text_of(node), hk_text_of(d.op_type), hk_text_of(d.domain),
+                       hk_text_of(d.provider), hk_text_of(class_name)};
+    return hk_emit(t, epoch, TL_EVENT_Kernel, hk_ticks(), &fixed, sizeof fixed, texts, 5);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The kernels that have been executed, by address. Finding takes no lock (op.h); adding and
+// retiring do. Entries are recycled but never given back to the heap. A kernel that is being
+// executed is not destroyed, so an entry with its address that was found stays right meanwhile.
+#include "op.h"
+
+_Atomic(hk_kernel *) g_hk_kernels[1u << HK_KERNEL_BITS];
+
+static SRWLOCK g_lock = SRWLOCK_INIT;
+static hk_kernel *g_unused; // linked by `next`
+
+static _Atomic(hk_kernel *) *link_to(const void *self)
+{
+    _Atomic(hk_kernel *) *link = &g_hk_kernels[hk_kernel_place(self)];
+    for (hk_kernel *k; (k = atomic_load(link)) != NULL; link = &k->next)
+        if (atomic_load(&k->self) == (uintptr_t)self)
+            return link;
+    return NULL;
+}
+
+static void unlink_and_keep(_Atomic(hk_kernel *) *link)
+{
+    hk_kernel *k = atomic_load(link);
+    atomic_store(&k->self, 0);
+    atomic_store(link, atomic_load(&k->next));
+    // A reader that stands on this entry walks on into the unused ones and finds nothing.
+    atomic_store(&k->next, g_unused);
+    g_unused = k;
+}
+
+static hk_kernel *take_unused(void)
+{
+    hk_kernel *k = g_unused;
+    if (!k)
+        return hk_alloc(sizeof *k);
+    g_unused = atomic_load(&k->next);
+    return k;
+}
+
+static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
+{
+    hk_kernel *k = take_unused();
+    if (!k)
+        return NULL;
+    _Atomic(hk_kernel *) *head = &g_hk_kernels[hk_kernel_place(self)];
+    k->id = ++g_hk.next_kernel;
+    k->epoch = epoch;
+    k->vtable = vtable;
+    k->described_count = 0;
+    atomic_store(&k->session, NULL);
+    atomic_store(&k->set, HK_SET_UNTOLD);
+    atomic_store(&k->announced, 0);
+    atomic_store(&k->next, atomic_load(head));
+    atomic_store(&k->self, (uintptr_t)self);
+    atomic_store(head, k);
+    return k;
+}
+
+hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t epoch)
+{
+    AcquireSRWLockExclusive(&g_lock);
+    _Atomic(hk_kernel *) *link = link_to(self);
+    hk_kernel *k = link ? atomic_load(link) : NULL;
+    // Another class or another arming: that one died unseen.
+    if (k && (k->epoch != epoch || k->vtable != vtable)) {
+        unlink_and_keep(link);
+        k = NULL;
+    }
+    if (!k)
+        k = add(self, vtable, epoch);
+    ReleaseSRWLockExclusive(&g_lock);
+    return k;
+}
+
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch)
+{
+    uint32_t id = 0;
+    AcquireSRWLockExclusive(&g_lock);
+    _Atomic(hk_kernel *) *link = link_to(self);
+    if (link) {
+        hk_kernel *k = atomic_load(link);
+        id = k->epoch == epoch ? k->id : 0;
+        unlink_and_keep(link);
+    }
+    ReleaseSRWLockExclusive(&g_lock);
+    return id;
+}
+
+void hk_kernels_clear(void)
+{
+    AcquireSRWLockExclusive(&g_lock);
+    for (uint32_t i = 0; i < 1u << HK_KERNEL_BITS; i++)
+        while (atomic_load(&g_hk_kernels[i]))
+            unlink_and_keep(&g_hk_kernels[i]);
+    ReleaseSRWLockExclusive(&g_lock);
+}
