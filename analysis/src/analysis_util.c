@@ -44,3 +44,8 @@ int64_t an_add_clamped(int64_t a, int64_t b)
         return b > 0 ? INT64_MAX : INT64_MIN;
     return sum;
 }
+
+uint64_t an_add_saturating(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}

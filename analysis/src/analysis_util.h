@@ -17,3 +17,4 @@ cm_status an_copy_string(char **text, const tm_reader *reader, int64_t id);
 
 // Both numbers come from a file: no overflow whatever they are.
 int64_t an_add_clamped(int64_t a, int64_t b);
+uint64_t an_add_saturating(uint64_t a, uint64_t b);

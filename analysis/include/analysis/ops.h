@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What the operators of a capture cost, from its rows of kinds kernel and op, in one pass and with
+// memory that does not depend on the number of executions.
+//
+// Definitions, the same in text, JSON and CSV:
+// - total: the time inside an operator, operators inside it (Loop, If, Scan) included. self:
+// without
+//   those directly inside it on the same thread.
+// - An operator is a session's node: several kernel objects of one session with the same node name
+//   and type are one operator; a node without a name is told apart by its kernel object.
+// - Executions inside session creation (constant folding) are kept apart as `loading`; nothing else
+//   counts them. Ambiguous ones (which run is not known) count like all others.
+// - share: of the self time of all operators of the sessions that are looked at.
+// - FLOPs: only if they are known for every execution that is counted (flops.h), of shapes recorded
+//   at the first execution with the same inputs of the session. Operators that run several times in
+//   one run (the body of a Loop) have none, since their shapes may change on the way. Nor have
+//   those whose time is only that of the submission to a device.
+#pragma once
+
+#include "common/histogram.h"
+#include "common/map.h"
+#include "timeline/timeline.h"
+
+#include <stdbool.h>
+
+#define AN_MAX_KERNELS       (256 * 1024) // told apart; executions of others are counted as `untold`
+#define AN_MAX_OP_HISTOGRAMS 4096         // rows of a table that can have percentiles
+
+typedef struct an_ops an_ops;
+
+typedef struct an_op_options {
+    bool threads; // keep threads apart, for tables by thread
+    bool runs;    // note which runs have operators, for an_ops_run_time()
+    bool flops;   // all rows of other kinds must then be added before the first op row
+} an_op_options;
+
+cm_status an_ops_create(const an_op_options *options, an_ops **out); // NULL: none
+void an_ops_destroy(an_ops *o);
+
+// Takes in kernel and op blocks; with flops also kernel_shape, shape, tensor and run. Other kinds
+// are left alone. The op rows of a block may stand in any order; over the blocks those of one
+// thread must come in the order of their ends, as they are recorded.
+cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *block);
+
+// After the last block, before the first question.
+cm_status an_ops_finish(an_ops *o);
+
+bool an_ops_any(const an_ops *o); // operators were recorded at all, be it only while loading
+// Executions for whose kernels there was no room.
+uint64_t an_ops_untold(const an_ops *o);
+
+// ------------------------------------------------------------------------------------------ tables
+
+typedef struct an_op_sums {
+    uint64_t calls, failed, ambiguous;
+    uint64_t total_ns, self_ns, max_ns; // sums saturate
+    uint64_t submitted;                 // calls whose time is that of the submission
+    uint64_t flops_calls;               // calls with known FLOPs
+    double flops;
+    uint64_t loading_calls, loading_ns; // inside session creation; in none of the others
+} an_op_sums;
+
+typedef enum an_op_by { AN_BY_NODE, AN_BY_TYPE, AN_BY_PROVIDER, AN_BY_THREAD } an_op_by;
+typedef enum an_op_sort {
+    AN_SORT_SELF,
+    AN_SORT_TOTAL,
+    AN_SORT_MEAN,
+    AN_SORT_CALLS,
+    AN_SORT_MAX,
+    AN_SORT_NAME
+} an_op_sort;
+
+// Fields that the grouping does not tell are "" or 0; "" is also what was not recorded.
+typedef struct an_op_row {
+    const char *node, *op_type, *domain, *provider; // borrowed from the an_ops
+    int64_t session, kernel, thread;
+    uint64_t nodes; // operators in it that were executed
+    an_op_sums sums;
+    cm_histogram *durations; // NULL: not measured
+    size_t number;           // of no meaning to others
+} an_op_row;
+
+typedef struct an_op_choice {
+    an_op_by by; // by thread: needs the option `threads`
+    an_op_sort sort;
+    bool has_session;
+    int64_t session;
+    const char *filter; // NULL, or part of the node's name or the type, in any case
+} an_op_choice;
+
+typedef struct an_op_table {
+    an_op_row *rows; // those that were executed outside loading
+    size_t row_count;
+    an_op_sums all;      // of the sessions looked at, what the filter leaves out included
+    uint64_t nodes;      // of them
+    size_t *row_of_cell; // its number and 1, 0: none
+    an_op_row **by_number;
+    size_t number_count;
+} an_op_table;
+
+cm_status an_ops_table(const an_ops *o, const an_op_choice *choice, an_op_table **out);
+void an_op_table_destroy(an_op_table *t);
+
+// Gives the first `rows` rows (AN_MAX_OP_HISTOGRAMS at most) their histograms. Then all op blocks
+// of the file are to be passed again.
+cm_status an_op_table_measure(an_op_table *t, size_t rows);
+void an_op_table_add(an_op_table *t, const an_ops *o, const tm_block *block);
+
+// NAN where it is not known.
+double an_op_share(const an_op_table *t, const an_op_row *row);
+double an_op_mean_ns(const an_op_row *row);
+double an_op_percentile_ns(const an_op_row *row, uint32_t millionths);
+double an_op_flops(const an_op_row *row);
+double an_op_gflops_per_s(const an_op_row *row);
+
+typedef enum an_op_time { AN_TIME_EXECUTION, AN_TIME_SUBMISSION, AN_TIME_MIXED } an_op_time;
+an_op_time an_op_time_of(const an_op_sums *sums);
+const char *an_op_time_name(an_op_time time); // "execution", "submission", "mixed"
+
+// ---------------------------------------------------------------------------- operators and runs
+
+typedef struct an_op_runs {
+    uint64_t runs;        // of the sessions looked at
+    uint64_t with_ops;    // those of them that operators were recorded of
+    uint64_t with_ops_ns; // their time
+} an_op_runs;
+
+// With the option `runs`: takes in a run block. Call it with all of them.
+void an_ops_add_run_time(const an_ops *o, const tm_block *block, const an_op_choice *choice,
+                         an_op_runs *sums);
+// The time of those runs if it can be compared with the table's, else NAN: some operators do not
+// say which run they belong to.
+double an_op_run_time_ns(const an_ops *o, const an_op_table *t, const an_op_runs *runs);

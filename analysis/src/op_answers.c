@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Questions to tables of operators, and how their time compares with that of the runs.
+#include "analysis_util.h"
+#include "ops_internal.h"
+
+#include <math.h>
+
+double an_op_share(const an_op_table *t, const an_op_row *row)
+{
+    return t->all.self_ns ? (double)row->sums.self_ns / (double)t->all.self_ns : NAN;
+}
+
+double an_op_mean_ns(const an_op_row *row)
+{
+    return row->sums.calls ? (double)row->sums.total_ns / (double)row->sums.calls : NAN;
+}
+
+double an_op_percentile_ns(const an_op_row *row, uint32_t millionths)
+{
+    const cm_histogram *h = row->durations;
+    return h && h->count ? (double)cm_histogram_percentile(h, millionths) : NAN;
+}
+
+double an_op_flops(const an_op_row *row)
+{
+    const an_op_sums *s = &row->sums;
+    return s->calls && s->flops_calls == s->calls ? s->flops : NAN;
+}
+
+double an_op_gflops_per_s(const an_op_row *row)
+{
+    return row->sums.total_ns ? an_op_flops(row) / (double)row->sums.total_ns : NAN;
+}
+
+an_op_time an_op_time_of(const an_op_sums *s)
+{
+    return s->submitted == 0          ? AN_TIME_EXECUTION
+           : s->submitted == s->calls ? AN_TIME_SUBMISSION
+                                      : AN_TIME_MIXED;
+}
+
+const char *an_op_time_name(an_op_time time)
+{
+    static const char *const names[] = {"execution", "submission", "mixed"};
+    return names[time];
+}
+
+void an_ops_add_run_time(const an_ops *o, const tm_block *b, const an_op_choice *choice,
+                         an_op_runs *sums)
+{
+    for (size_t row = 0; b->kind == TM_KIND_run && row < b->row_count; row++) {
+        int64_t session = b->columns[TM_run_session][row];
+        int64_t duration = b->columns[TM_run_duration][row];
+        if (choice->has_session && session != choice->session)
+            continue;
+        sums->runs++;
+        if (!an_run_ranges_find(&o->runs_with_ops, session, b->columns[TM_run_run][row]))
+            continue;
+        sums->with_ops++;
+        sums->with_ops_ns =
+            an_add_saturating(sums->with_ops_ns, duration > 0 ? (uint64_t)duration : 0);
+    }
+}
+
+double an_op_run_time_ns(const an_ops *o, const an_op_table *t, const an_op_runs *runs)
+{
+    bool comparable = o->options.runs && o->runs_with_ops.complete && t->all.ambiguous == 0;
+    return comparable && runs->with_ops_ns ? (double)runs->with_ops_ns : NAN;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Which shapes an execution had: the run tells the session's inputs, and these together with the
+// kernel tell the kernel's own inputs and outputs.
+#include "analysis/flops.h"
+#include "analysis_util.h"
+#include "ops_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *b)
+{
+    for (size_t row = 0; row < b->row_count && o->kernel_shape_count < AN_MAX_KERNEL_SHAPES;
+         row++) {
+        an_kernel_shape *shapes = an_grow(o->kernel_shapes, &o->kernel_shape_capacity,
+                                          o->kernel_shape_count, sizeof *shapes);
+        if (!shapes)
+            return an_no_memory();
+        o->kernel_shapes = shapes;
+        shapes[o->kernel_shape_count++] =
+            (an_kernel_shape){.kernel = b->columns[TM_kernel_shape_kernel][row],
+                              .run_inputs = b->columns[TM_kernel_shape_run_inputs][row],
+                              .inputs = b->columns[TM_kernel_shape_inputs][row],
+                              .outputs = b->columns[TM_kernel_shape_outputs][row]};
+    }
+    return CM_OK;
+}
+
+cm_status an_ops_add_run_inputs(an_ops *o, const tm_block *b)
+{
+    for (size_t row = 0; row < b->row_count; row++)
+        CM_TRY(an_run_ranges_add(&o->inputs_of_runs, b->columns[TM_run_session][row],
+                                 b->columns[TM_run_run][row], b->columns[TM_run_inputs][row]));
+    return CM_OK;
+}
+
+static int by_kernel_and_inputs(const void *a, const void *b)
+{
+    const an_kernel_shape *x = a, *y = b;
+    if (x->kernel != y->kernel)
+        return x->kernel < y->kernel ? -1 : 1;
+    return (x->run_inputs > y->run_inputs) - (x->run_inputs < y->run_inputs);
+}
+
+void an_ops_prepare_flops(an_ops *o)
+{
+    o->shapes_ready = true;
+    an_run_ranges_finish(&o->inputs_of_runs);
+    if (o->kernel_shape_count)
+        qsort(o->kernel_shapes, o->kernel_shape_count, sizeof *o->kernel_shapes,
+              by_kernel_and_inputs);
+    for (size_t i = 0; i < o->kernel_shape_count; i++) {
+        an_kernel_shape *s = &o->kernel_shapes[i];
+        size_t at;
+        s->flops = NAN;
+        if (cm_map_find(&o->kernel_by_id, s->kernel, &at))
+            s->flops = an_flops(o->kernels[at].op_type, an_shapes_find(&o->shapes, s->inputs),
+                                an_shapes_find(&o->shapes, s->outputs));
+    }
+}
+
+// 0 if it is not known.
+static int64_t inputs_of_run(an_ops *o, int64_t session, int64_t run)
+{
+    if (run == o->inputs_run && session == o->inputs_session)
+        return o->inputs_id;
+    const an_run_range *found = an_run_ranges_find(&o->inputs_of_runs, session, run);
+    o->inputs_session = session;
+    o->inputs_run = run;
+    o->inputs_id = found ? found->value : 0;
+    return o->inputs_id;
+}
+
+// Two different answers for one question are no answer.
+static double look_up(const an_ops *o, int64_t kernel, int64_t run_inputs)
+{
+    size_t low = 0, high = o->kernel_shape_count;
+    an_kernel_shape wanted = {.kernel = kernel, .run_inputs = run_inputs};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_kernel_and_inputs(&o->kernel_shapes[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == o->kernel_shape_count || by_kernel_and_inputs(&o->kernel_shapes[low], &wanted) != 0)
+        return NAN;
+    double flops = o->kernel_shapes[low].flops;
+    while (++low < o->kernel_shape_count &&
+           by_kernel_and_inputs(&o->kernel_shapes[low], &wanted) == 0)
+        if (!(o->kernel_shapes[low].flops >= flops && o->kernel_shapes[low].flops <= flops))
+            return NAN;
+    return flops;
+}
+
+double an_ops_flops_of(an_ops *o, an_op_cell *cell, int64_t session, int64_t run)
+{
+    int64_t inputs = run > 0 ? inputs_of_run(o, session, run) : 0;
+    if (inputs <= 0)
+        return NAN;
+    if (inputs != cell->flops_inputs) {
+        cell->flops_inputs = inputs;
+        cell->flops_each = look_up(o, o->kernels[cell->kernel].id, inputs);
+    }
+    return cell->flops_each;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What ops.c gathers and op_table.c puts into tables.
+#pragma once
+
+#include "analysis/ops.h"
+#include "analysis/shapes.h"
+#include "op_nesting.h"
+#include "run_ranges.h"
+
+#define AN_MAX_KERNEL_SHAPES (1024 * 1024)
+#define AN_NO_RUN            INT64_MIN
+
+typedef struct an_kernel {
+    int64_t id;
+    int64_t session; // of its own row, else of its first execution
+    const char *node, *op_type, *domain, *provider;
+    bool declared, submits;
+} an_kernel;
+
+// One kernel, or one kernel on one thread.
+typedef struct an_op_cell {
+    size_t kernel;
+    size_t thread; // place in nesting.threads, AN_NEST_THREADS if threads are not kept apart
+    int64_t last_run;
+    bool repeats;         // several times in one run
+    int64_t flops_inputs; // the session's inputs of the last execution with ...
+    double flops_each;    // ... these FLOPs
+    an_op_sums sums;
+} an_op_cell;
+
+// What a kernel was given when the session was given run_inputs.
+typedef struct an_kernel_shape {
+    int64_t kernel, run_inputs, inputs, outputs;
+    double flops;
+} an_kernel_shape;
+
+typedef struct an_op_order {
+    size_t row;
+    int64_t end_ns, depth;
+} an_op_order;
+
+struct an_ops {
+    an_op_options options;
+    an_kernel *kernels;
+    size_t kernel_count, kernel_capacity;
+    cm_map kernel_by_id;
+    an_op_cell *cells;
+    size_t cell_count, cell_capacity;
+    cm_map cell_by_key; // only with threads; else cells and kernels have the same places
+    size_t *by_session; // the cells in order of their sessions, once finished
+    char **texts;       // copies of the strings that kernels use
+    size_t text_count, text_capacity;
+    cm_map text_by_id;
+    an_nesting nesting;
+    an_op_order *order; // scratch for blocks whose rows are not in order
+    size_t order_capacity;
+    uint64_t block_number;
+    uint64_t untold;
+
+    an_run_ranges runs_with_ops;
+    int64_t noted_session, noted_run; // the last one that was noted
+
+    an_shapes shapes;               // from here on: only with flops
+    an_kernel_shape *kernel_shapes; // by kernel and run_inputs once sorted
+    size_t kernel_shape_count, kernel_shape_capacity;
+    bool shapes_ready;
+    an_run_ranges inputs_of_runs;
+    int64_t inputs_session, inputs_run, inputs_id; // the last answer
+};
+
+// In op_shapes.c.
+cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *block);
+cm_status an_ops_add_run_inputs(an_ops *o, const tm_block *block);
+void an_ops_prepare_flops(an_ops *o);
+// NAN if they are not known.
+double an_ops_flops_of(an_ops *o, an_op_cell *cell, int64_t session, int64_t run);
+
+// In ops.c. NULL if it has none of its own.
+an_op_cell *an_ops_find_cell(const an_ops *o, int64_t kernel, int64_t thread);
