@@ -17,8 +17,12 @@ cm_status an_summary_create(an_summary **out)
         return an_no_memory();
     an_shapes_init(&s->shapes);
     cm_histogram_init(&s->overhead);
-    *out = s;
-    return CM_OK;
+    cm_status status = an_ops_create(NULL, &s->ops);
+    if (status == CM_OK)
+        *out = s;
+    else
+        an_summary_destroy(s);
+    return status;
 }
 
 void an_summary_destroy(an_summary *s)
@@ -38,6 +42,7 @@ void an_summary_destroy(an_summary *s)
         free(s->messages[i].text);
     an_shapes_deinit(&s->shapes);
     cm_histogram_deinit(&s->overhead);
+    an_ops_destroy(s->ops);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
     free(s->sessions);
@@ -233,6 +238,7 @@ cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block 
         return CM_OK;
     extend_time(s, b);
     CM_TRY(an_shapes_add(&s->shapes, reader, b));
+    CM_TRY(an_ops_add(s->ops, reader, b));
     for (size_t row = 0; add_row[b->kind] && row < b->row_count; row++)
         CM_TRY(add_row[b->kind](s, reader, b, row));
     return CM_OK;
@@ -257,7 +263,7 @@ cm_status an_summary_finish(an_summary *s)
     }
     for (size_t i = 0; i < s->process_count; i++)
         CM_TRY(fill_empty(&s->processes[i].program));
-    return CM_OK;
+    return an_ops_finish(s->ops);
 }
 
 static cm_status summarize_into(an_summary *s, tm_reader *reader)

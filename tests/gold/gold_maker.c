@@ -2,19 +2,16 @@
 // Writes the timelines that the gold tests read, the same bytes every time, into the current
 // directory. Numbers come from a fixed generator; change one and `scripts/bless` shows what it
 // moves.
-#include "timeline/timeline.h"
+#include "gold_maker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MS ((int64_t)1000000)
-#define US ((int64_t)1000)
-
-static tm_writer *g_writer;
+tm_writer *g_writer;
 static uint64_t g_random = 88172645463325252u;
 
-static int64_t random_below(int64_t limit)
+int64_t random_below(int64_t limit)
 {
     g_random ^= g_random << 13;
     g_random ^= g_random >> 7;
@@ -22,7 +19,7 @@ static int64_t random_below(int64_t limit)
     return (int64_t)(g_random >> 11) % limit;
 }
 
-static void check(cm_status status)
+void check(cm_status status)
 {
     if (status != CM_OK) {
         fprintf(stderr, "gold_maker: %s\n", cm_error_text(status));
@@ -30,7 +27,7 @@ static void check(cm_status status)
     }
 }
 
-static void begin(const char *path)
+void begin(const char *path)
 {
     tm_header header = {.ortscope_version = "0.1.0",
                         .start_utc_ns = 1767323045678901234u,
@@ -40,24 +37,17 @@ static void begin(const char *path)
     check(tm_writer_create(path, &header, &g_writer));
 }
 
-static void end(void)
+void end(void)
 {
     check(tm_writer_close(g_writer));
 }
 
-static int64_t text(const char *s)
+int64_t text(const char *s)
 {
     return tm_writer_string(g_writer, s, strlen(s));
 }
 
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values[] = {__VA_ARGS__};                                                    \
-        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
-        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
-    } while (0)
-
-static void process_and_module(void)
+void process_and_module(void)
 {
     ROW(process, 1, 4242, 0, 0, 0, text("C:\\Program Files\\nodejs\\node.exe"));
     ROW(clock, 0, 1000, 2000, 1767323045678901234);
@@ -68,21 +58,21 @@ static void process_and_module(void)
     ROW(env, 1, 45 * MS, 0, 0, text("onnxruntime-node"), 100);
 }
 
-static void session(int64_t id, int64_t time, const char *model, const char *providers)
+void session(int64_t id, int64_t time, const char *model, const char *providers)
 {
     ROW(session, id, 1, time, 12345678, 0, 0, text(model), -1, 0, text("main_graph"),
         text("pytorch 2.4"), text("intra_op_num_threads=4\ngraph_optimization_level=99"),
         text(providers), 0, 100);
 }
 
-static void input_shape(int64_t shape, int64_t of_session, int64_t batch, const char *dims)
+void input_shape(int64_t shape, int64_t of_session, int64_t batch, const char *dims)
 {
     ROW(shape, shape, of_session, 0, 1, batch);
     ROW(tensor, shape, 0, text("x"), 1, 1, text(dims));
 }
 
-static void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration,
-                int64_t status, int64_t inputs)
+void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration, int64_t status,
+         int64_t inputs)
 {
     ROW(run, of_session, number, 100 + number % 4, begin_ns, duration, 0, status, 1 + number % 3,
         inputs, 3);
@@ -265,6 +255,8 @@ int main(void)
     make_hostile();
     make_many();
     make_odd();
+    make_ops();
+    make_odd_ops();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);
     copy_damaged("no_ort.ortl", "stump.ortl", 1400, false);

@@ -4,8 +4,8 @@
 
 A case is a folder: `cmd` (arguments, one a line), `stdout`, `stderr` (absent: empty), `exit`
 (absent: 0). A file with the suffix .windows or .linux is for that system only. JSON documents are
-parsed as well, and those of `summary --json` must have exactly the documented keys. With --bless
-the expectations are written instead of compared.
+parsed as well, and those of `summary`, `ops` and `timeline` must have exactly the documented keys.
+With --bless the expectations are written instead of compared.
 """
 import argparse
 import fcntl
@@ -31,24 +31,43 @@ SUMMARY_KEYS = {
     "overhead": ["per_run_ns", "share"],
     "process": ["cpu_percent", "peak_rss_bytes"],
     "sessions": ["id", "model", "providers", "load_ms", "runs", "failed_runs", "throughput_per_s",
-                 "latency_us", "ops", "memory", "batch", "outliers"],
+                 "latency_us", "ops", "ops_notes", "memory", "batch", "outliers"],
     "sessions.latency_us": LATENCY,
+    "sessions.ops": ["node", "op_type", "domain", "provider", "calls", "total_us", "self_us",
+                     "mean_us", "share"],
     "sessions.memory": ["arena_bytes", "peak_bytes", "growth_bytes_per_run"],
     "sessions.batch": ["size", "runs", "p50_us", "per_sample_us"],
 }
+OPS_KEYS = {
+    "": ["schema_version", "by", "sort", "session", "filter", "runs", "all", "ops", "more"],
+    "runs": ["count", "with_ops", "with_ops_us"],
+    "all": ["calls", "failed", "ambiguous", "not_told_apart", "self_us", "share_of_run_time", "time",
+            "loading_calls", "loading_us"],
+    "ops": ["node", "op_type", "domain", "provider", "session", "thread", "nodes", "calls", "failed",
+            "ambiguous", "total_us", "self_us", "mean_us", "p50_us", "p95_us", "p99_us", "max_us",
+            "share", "share_of_run_time", "flops_per_call", "gflops_per_s", "time", "loading_calls",
+            "loading_us"],
+}
+TIMELINE_KEYS = {
+    "": ["schema_version", "session", "run", "begin_s", "latency_us", "status", "thread", "ops",
+         "more"],
+    "ops": ["node", "op_type", "domain", "provider", "thread", "depth", "begin_us", "duration_us",
+            "self_us", "failed", "time"],
+}
+KEYS = {"summary": SUMMARY_KEYS, "ops": OPS_KEYS, "timeline": TIMELINE_KEYS}
 
 
-def key_errors(value, path=""):
+def key_errors(value, keys, path=""):
     """Objects whose keys are not the documented ones."""
     if isinstance(value, list):
-        return [e for item in value for e in key_errors(item, path)]
+        return [e for item in value for e in key_errors(item, keys, path)]
     if not isinstance(value, dict):
         return []
     errors = []
-    if list(value) != SUMMARY_KEYS.get(path):
+    if list(value) != keys.get(path):
         errors.append(f"keys of {path or 'the document'} are {list(value)}")
     for key, item in value.items():
-        errors += key_errors(item, f"{path}.{key}" if path else key)
+        errors += key_errors(item, keys, f"{path}.{key}" if path else key)
     return errors
 
 
@@ -63,7 +82,7 @@ def json_errors(arguments, stdout):
         return [f"stdout is no JSON: {error}"]
     if document.get("schema_version") != 1:
         return ["schema_version is not 1"]
-    return key_errors(document) if arguments[0] == "summary" else []
+    return key_errors(document, KEYS[arguments[0]]) if arguments[0] in KEYS else []
 
 
 def expectation(case, name, platform, default):

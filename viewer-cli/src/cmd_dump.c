@@ -104,7 +104,7 @@ static void row_as_text(dump *d, const tm_block *b, size_t row)
     char text[48];
     if (times)
         snprintf(text, sizeof text, "%.9f", (double)times[row] / 1e9);
-    cm_out_printf(out, "%16s  %-11s", times ? text : "-", kind->name);
+    cm_out_printf(out, "%16s  %-12s", times ? text : "-", kind->name);
     for (unsigned c = 0; c < kind->column_count; c++) {
         int64_t value = b->columns[c][row];
         if (b->columns[c] == times)

@@ -6,6 +6,7 @@
 #include "options.h"
 
 extern const vw_command vw_command_summary;
+extern const vw_command vw_command_ops;
 extern const vw_command vw_command_runs;
 extern const vw_command vw_command_dump;
 extern const vw_command vw_command_list;

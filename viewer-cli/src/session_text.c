@@ -2,6 +2,7 @@
 // One session of `ortscope summary` in full: facts, latencies, bars, batches, shapes, failures.
 #include "analysis/names.h"
 #include "common/text.h"
+#include "op_view.h"
 #include "summary_view.h"
 #include "table.h"
 
@@ -246,6 +247,7 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
         write_spread(io, n);
         vw_latency_bars(io, &n->latency);
     }
+    vw_session_ops_text(io, s, n);
     write_batches(io, n);
     write_shapes(io, s, n);
     write_failures(io, s, n);

@@ -4,6 +4,7 @@
 // empty list), never a guess.
 #include "common/json.h"
 #include "common/text.h"
+#include "op_view.h"
 #include "summary_view.h"
 
 #include <math.h>
@@ -129,7 +130,7 @@ static void json_batches(cm_json *j, const an_session *n)
     cm_json_end(j);
 }
 
-static void json_session(cm_json *j, const an_session *n)
+static void json_session(cm_json *j, const an_summary *s, const an_session *n)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
     cm_json_key(j, "id");
@@ -143,7 +144,7 @@ static void json_session(cm_json *j, const an_session *n)
     cm_json_uint(j, n->failed_runs);
     key_number(j, "throughput_per_s", an_session_throughput(n), 3);
     json_latency(j, n);
-    empty_list(j, "ops");
+    vw_session_ops_json(j, s, n);
     cm_json_key(j, "memory");
     cm_json_begin_object(j, CM_JSON_INDENTED);
     key_null(j, "arena_bytes");
@@ -178,7 +179,7 @@ void vw_summary_json(vw_io *io, const an_summary *s)
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < s->session_count; i++)
         if (!vw_session_failed(&s->sessions[i]))
-            json_session(j, &s->sessions[i]);
+            json_session(j, s, &s->sessions[i]);
     cm_json_end(j);
     cm_json_key(j, "process");
     cm_json_begin_object(j, CM_JSON_INDENTED);

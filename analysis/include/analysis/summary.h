@@ -16,6 +16,7 @@
 // they are recorded when they end; one that comes later still is taken where it comes.
 #pragma once
 
+#include "analysis/ops.h"
 #include "analysis/shapes.h"
 #include "common/histogram.h"
 #include "common/map.h"
@@ -107,6 +108,7 @@ typedef struct an_summary {
     size_t session_count, session_capacity;
     cm_map session_by_id;
     an_shapes shapes;
+    an_ops *ops; // never NULL
     an_message *messages;
     size_t message_count, message_capacity;
     uint64_t messages_dropped; // of texts for which there was no room

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What the makers of timelines for the gold tests share.
+#pragma once
+
+#include "timeline/timeline.h"
+
+#define MS ((int64_t)1000000)
+#define US ((int64_t)1000)
+
+#define ROW(kind, ...)                                                                             \
+    do {                                                                                           \
+        const int64_t values[] = {__VA_ARGS__};                                                    \
+        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
+        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
+    } while (0)
+
+extern tm_writer *g_writer;
+
+// Writing a file: the header and one at a time.
+void begin(const char *path);
+void end(void);
+void check(cm_status status);
+int64_t text(const char *s);
+int64_t random_below(int64_t limit); // the same numbers every time
+
+void process_and_module(void);
+void session(int64_t id, int64_t time, const char *model, const char *providers);
+void input_shape(int64_t shape, int64_t of_session, int64_t batch, const char *dims);
+void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration, int64_t status,
+         int64_t inputs);
+
+// Files with operators, in gold_ops.c.
+void make_ops(void);
+void make_odd_ops(void);

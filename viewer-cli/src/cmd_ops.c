@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// `ortscope ops FILE`: what the operators cost. Reads the file three times: what there is, what was
+// executed, and the percentiles of the rows that are shown. Memory does not depend on how many
+// executions there are.
+#include "commands.h"
+#include "op_view.h"
+#include "timeline_input.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define TERMINAL_LIMIT 30
+
+typedef struct ops_args {
+    bool json, csv, ascii;
+    const char *by, *sort, *filter;
+    vw_number session, limit;
+} ops_args;
+
+#define KIND(name) (1u << TM_KIND_##name)
+
+// --------------------------------------------------------------------------------------- reading
+
+typedef cm_status (*take_fn)(void *context, const tm_reader *reader, const tm_block *block);
+
+static cm_status read_kinds(const char *path, uint32_t kinds, bool warn, take_fn take,
+                            void *context)
+{
+    tm_reader *reader;
+    tm_block block;
+    CM_TRY(vw_open_timeline(path, &reader));
+    tm_reader_only(reader, kinds);
+    cm_status status;
+    while ((status = tm_reader_next(reader, &block)) == CM_OK) {
+        status = take(context, reader, &block);
+        if (status != CM_OK)
+            break;
+    }
+    if (status == CM_END && warn)
+        vw_warn_of_damage(path, tm_reader_damage(reader));
+    tm_reader_close(reader);
+    return status == CM_END ? CM_OK : status;
+}
+
+static cm_status take_rows(void *context, const tm_reader *reader, const tm_block *block)
+{
+    return an_ops_add(context, reader, block);
+}
+
+typedef struct second_look {
+    const an_ops *ops;
+    an_op_table *table;
+    vw_ops *view;
+} second_look;
+
+static cm_status take_times(void *context, const tm_reader *reader, const tm_block *block)
+{
+    (void)reader;
+    second_look *s = context;
+    an_op_table_add(s->table, s->ops, block);
+    an_ops_add_run_time(s->ops, block, &s->view->choice, &s->view->runs);
+    return CM_OK;
+}
+
+static cm_status read_ops(const char *path, an_ops *ops)
+{
+    CM_TRY(read_kinds(path,
+                      KIND(kernel) | KIND(kernel_shape) | KIND(shape) | KIND(tensor) | KIND(run),
+                      false, take_rows, ops));
+    CM_TRY(read_kinds(path, KIND(op), true, take_rows, ops));
+    return an_ops_finish(ops);
+}
+
+// --------------------------------------------------------------------------------------- arguments
+
+static bool find_word(const char *word, const char *(*name_of)(int), int count, int *out)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(name_of(i), word) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *by_name(int by)
+{
+    return vw_op_by_name((an_op_by)by);
+}
+
+static const char *sort_name(int sort)
+{
+    return vw_op_sort_name((an_op_sort)sort);
+}
+
+static cm_status parse_choice(const ops_args *a, an_op_choice *choice)
+{
+    int by = AN_BY_TYPE, sort = AN_SORT_SELF;
+    if (a->json && a->csv)
+        return cm_fail(CM_USAGE, "--json and --csv exclude each other.");
+    if (a->by && !find_word(a->by, by_name, AN_BY_THREAD + 1, &by))
+        return cm_fail(CM_USAGE, "--by is node, type, provider or thread, not \"%s\".", a->by);
+    if (a->sort && !find_word(a->sort, sort_name, AN_SORT_NAME + 1, &sort))
+        return cm_fail(CM_USAGE, "--sort is self, total, mean, calls, max or name, not \"%s\".",
+                       a->sort);
+    *choice = (an_op_choice){.by = (an_op_by)by,
+                             .sort = (an_op_sort)sort,
+                             .has_session = a->session.given,
+                             .session = a->session.count,
+                             .filter = a->filter};
+    return CM_OK;
+}
+
+// -------------------------------------------------------------------------------------- the
+// command
+
+static void show(vw_io *io, const ops_args *a, const vw_ops *v)
+{
+    if (a->json)
+        vw_ops_json(io, v);
+    else if (a->csv)
+        vw_ops_csv(io, v);
+    else
+        vw_ops_text(io, v);
+    cm_out_flush(&io->out);
+}
+
+static cm_status table_and_show(vw_io *io, const ops_args *a, const char *path, const an_ops *ops,
+                                vw_ops *v)
+{
+    an_op_table *table = NULL;
+    CM_TRY(an_ops_table(ops, &v->choice, &table));
+    second_look look = {ops, table, v};
+    cm_status status = an_op_table_measure(table, v->limit);
+    if (status == CM_OK)
+        status = read_kinds(path, KIND(op) | KIND(run), false, take_times, &look);
+    if (status == CM_OK) {
+        v->ops = ops;
+        v->table = table;
+        v->run_time_ns = an_op_run_time_ns(ops, table, &v->runs);
+        show(io, a, v);
+    }
+    an_op_table_destroy(table);
+    return status;
+}
+
+static int run_ops(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)operand_count;
+    const ops_args *a = args;
+    vw_ops view = {0};
+    an_ops *ops = NULL;
+    bool text = !a->json && !a->csv;
+    cm_status status = parse_choice(a, &view.choice);
+    if (status != CM_OK)
+        return vw_failure(status);
+    if (a->ascii)
+        io->unicode = false;
+    view.limit = a->limit.given && a->limit.count ? (size_t)a->limit.count : SIZE_MAX;
+    if (!a->limit.given && text && io->is_terminal)
+        view.limit = TERMINAL_LIMIT;
+    an_op_options options = {
+        .threads = view.choice.by == AN_BY_THREAD, .runs = true, .flops = true};
+    status = an_ops_create(&options, &ops);
+    if (status == CM_OK)
+        status = read_ops(operands[0], ops);
+    if (status == CM_OK)
+        status = table_and_show(io, a, operands[0], ops, &view);
+    an_ops_destroy(ops);
+    return status == CM_OK ? 0 : vw_failure(status);
+}
+
+static const vw_option ops_options[] = {
+    {"by", 0, VW_TEXT, offsetof(ops_args, by), "WHAT",
+     "one row per node, type (default), provider or thread"},
+    {"sort", 0, VW_TEXT, offsetof(ops_args, sort), "KEY",
+     "self (default), total, mean, calls, max or name"},
+    {"filter", 0, VW_TEXT, offsetof(ops_args, filter), "TEXT",
+     "only operators with this in their name or type"},
+    {"session", 0, VW_COUNT, offsetof(ops_args, session), "N", "only operators of this session"},
+    {"limit", 0, VW_COUNT, offsetof(ops_args, limit), "N",
+     "at most N rows, 0 = all (30 on a terminal, else all)"},
+    {"json", 0, VW_FLAG, offsetof(ops_args, json), NULL, "print one JSON document"},
+    {"csv", 0, VW_FLAG, offsetof(ops_args, csv), NULL, "print CSV"},
+    {"ascii", 0, VW_FLAG, offsetof(ops_args, ascii), NULL, "draw without Unicode characters"},
+};
+
+const vw_command vw_command_ops = {
+    .name = "ops",
+    .one_line = "Shows what the operators of a recording cost.",
+    .usage = "[options] FILE",
+    .details =
+        "Total is the time inside an operator; self is without the operators inside it (those "
+        "that\n"
+        "Loop, If and Scan run). Mean and percentiles are of total times. Share is that of the "
+        "self\n"
+        "time of all operators. What was executed while a session was loading is not counted.\n"
+        "GFLOP/s come from the shapes: convolutions and matrix products as they are defined,\n"
+        "without bias and activation; \"-\" where the shapes were not recorded. On providers that\n"
+        "only hand the work to a device (DML, CUDA) times are those of the submission; they are\n"
+        "marked so.",
+    .options = ops_options,
+    .option_count = sizeof ops_options / sizeof *ops_options,
+    .args_size = sizeof(ops_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_ops,
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Names, bars and JSON fields that everything about operators shares (see op_view.h).
+#include "common/text.h"
+#include "op_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+vw_short_name vw_provider_name(const char *provider)
+{
+    static const char suffix[] = "ExecutionProvider";
+    vw_short_name name;
+    size_t len = strlen(provider), suffix_len = sizeof suffix - 1;
+    if (len > suffix_len && strcmp(provider + len - suffix_len, suffix) == 0)
+        len -= suffix_len;
+    snprintf(name.text, sizeof name.text, "%.*s", (int)(len < 63 ? len : 63), provider);
+    if (len == 0)
+        strcpy(name.text, "-");
+    return name;
+}
+
+void vw_op_type_name(cm_out *out, const char *op_type, const char *domain)
+{
+    static const char microsoft[] = "com.microsoft.";
+    size_t len = sizeof microsoft - 1;
+    cm_text_clean(out, op_type[0] ? op_type : "(not recorded)", 40);
+    if (!domain[0] || strcmp(domain, "ai.onnx") == 0)
+        return;
+    if (strcmp(domain, "com.microsoft") == 0)
+        domain = "microsoft";
+    else if (strncmp(domain, microsoft, len) == 0)
+        domain += len;
+    cm_out_text(out, " (");
+    cm_text_clean(out, domain, 30);
+    cm_out_text(out, ")");
+}
+
+void vw_draw_share(cm_out *out, bool unicode, double fraction, size_t columns)
+{
+    static const char *const eighths[] = {"",
+                                          "\xe2\x96\x8f",
+                                          "\xe2\x96\x8e",
+                                          "\xe2\x96\x8d",
+                                          "\xe2\x96\x8c",
+                                          "\xe2\x96\x8b",
+                                          "\xe2\x96\x8a",
+                                          "\xe2\x96\x89"};
+    if (!(fraction > 0))
+        return;
+    if (fraction > 1)
+        fraction = 1;
+    size_t steps = (size_t)(fraction * (double)columns * 8 + 0.5);
+    if (steps == 0)
+        steps = 1;
+    if (unicode) {
+        cm_out_repeat(out, "\xe2\x96\x88", steps / 8);
+        cm_out_text(out, eighths[steps % 8]);
+    } else {
+        cm_out_repeat(out, "#", (steps + 7) / 8);
+    }
+}
+
+void vw_json_text(cm_json *j, const char *key, const char *text)
+{
+    cm_json_key(j, key);
+    cm_json_string(j, text && text[0] ? text : NULL);
+}
+
+void vw_json_number(cm_json *j, const char *key, double value, int decimals)
+{
+    cm_json_key(j, key);
+    cm_json_number(j, value, decimals);
+}
+
+void vw_json_uint(cm_json *j, const char *key, uint64_t value)
+{
+    cm_json_key(j, key);
+    cm_json_uint(j, value);
+}
+
+void vw_json_domain(cm_json *j, const char *domain, const char *op_type)
+{
+    cm_json_key(j, "domain");
+    cm_json_string(j, domain[0] ? domain : op_type[0] ? "ai.onnx" : NULL);
+}
+
+const char *vw_op_by_name(an_op_by by)
+{
+    static const char *const names[] = {"node", "type", "provider", "thread"};
+    return names[by];
+}
+
+const char *vw_op_sort_name(an_op_sort sort)
+{
+    static const char *const names[] = {"self", "total", "mean", "calls", "max", "name"};
+    return names[sort];
+}

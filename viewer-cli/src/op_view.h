@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// How operators are shown, in `ops`, `summary` and `timeline` alike.
+#pragma once
+
+#include "analysis/ops.h"
+#include "analysis/summary.h"
+#include "common/json.h"
+#include "output.h"
+#include "table.h"
+
+// "CPUExecutionProvider" as "CPU"; "-" where it is not known. At most 63 bytes.
+typedef struct vw_short_name {
+    char text[64];
+} vw_short_name;
+vw_short_name vw_provider_name(const char *provider);
+
+// The type with its domain where that is not ONNX's own: "Conv", "Conv (nchwc)", "Gelu
+// (microsoft)".
+void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
+
+// A bar of `fraction` (0 to 1) of `columns` columns, without padding; something is always shown for
+// what is not 0.
+void vw_draw_share(cm_out *out, bool unicode, double fraction, size_t columns);
+
+// A key and its value for JSON: null where it is "" or NAN.
+void vw_json_text(cm_json *j, const char *key, const char *text);
+void vw_json_number(cm_json *j, const char *key, double value, int decimals);
+void vw_json_uint(cm_json *j, const char *key, uint64_t value);
+// null where the type is not known; "" is ONNX's own domain.
+void vw_json_domain(cm_json *j, const char *domain, const char *op_type);
+
+// ---------------------------------------------------------------------------------- `ortscope ops`
+
+typedef struct vw_ops {
+    const an_ops *ops;
+    const an_op_table *table;
+    an_op_choice choice;
+    an_op_runs runs;
+    double run_time_ns; // NAN: not known
+    size_t limit;       // rows to show, SIZE_MAX = all
+} vw_ops;
+
+const char *vw_op_by_name(an_op_by by);       // "node", "type", ...
+const char *vw_op_sort_name(an_op_sort sort); // "self", "total", ...
+
+void vw_ops_text(vw_io *io, const vw_ops *v);
+void vw_ops_json(vw_io *io, const vw_ops *v);
+void vw_ops_csv(vw_io *io, const vw_ops *v);
+
+// ------------------------------------------------------------------------------- in the summary
+
+void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n);
+// The keys "ops" and "ops_notes" of a session.
+void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n);
