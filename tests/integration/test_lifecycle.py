@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Coming and going: attach and detach on a running program, children, programs that never or only
-briefly use ONNX Runtime, Ctrl+C, --duration, and refusals with their exit codes."""
+"""Coming and going: attach and detach on a running program, programs that never or only briefly use
+ONNX Runtime, Ctrl+C, --duration, and refusals with their exit codes."""
 import os
 import struct
 
@@ -153,9 +153,6 @@ def listing(checker):
     target.finish(checker)
     checker.equal("attach ends well", collector.wait(), 0)
 
-# ---------------------------------------------------------------------------------- sudden death
-
-
 # ------------------------------------------------------------------------------ ways of stopping
 
 
@@ -261,41 +258,6 @@ def standard_handles(checker):
     checker.equal("what went in came out", program.out, text)
 
 
-# --------------------------------------------------------------------------------------- children
-
-
-def children(checker):
-    """a child is followed, also one that its parent starts suspended; not with --no-children"""
-    for switch in ("--spawn", "--spawn-suspended"):
-        trace = "%s/%s.ortl" % (checker.folder, switch.strip("-"))
-        program = h.ortscope(checker.folder, switch, "run", "-o", trace, "--",
-                             *h.driver_arguments("1.20.1", switch, "--exit-code", 12))
-        checker.equal("%s: exit code" % switch, program.code, 12)
-        documents = {d["role"]: d for d in h.report_of(program.out)}
-        timeline = h.load(trace)
-        checker.equal("%s: the file is whole, nothing lost" % switch,
-                      (timeline.damage, h.lost(timeline)), (None, 0))
-        rows = {p["pid"]: p for p in timeline.rows("process")}
-        parent, child = documents["parent"]["pid"], documents["driver"]["pid"]
-        if not checker.equal("%s: parent and child" % switch, set(rows), {parent, child}):
-            continue
-        checker.equal("%s: how they came" % switch, (rows[parent]["how"], rows[child]["how"]),
-                      (0, 2))
-        checker.equal("%s: whose child it is" % switch, rows[child]["parent"],
-                      rows[parent]["process"])
-        checker.equal("%s: both exit codes" % switch,
-                      sorted(p["exit_code"] for p in timeline.rows("process_end")), [12, 12])
-        test_driver.compare_sessions(checker, test_driver.Seen(timeline).sessions(),
-                                     test_driver.expected_sessions(documents["driver"]))
-    trace = checker.folder + "/none.ortl"
-    program = h.ortscope(checker.folder, "none", "run", "--no-children", "-o", trace, "--",
-                         *h.driver_arguments("1.20.1", "--spawn", "--exit-code", 12))
-    timeline = h.load(trace)
-    checker.equal("--no-children: only the parent, no runs",
-                  (program.code, len(timeline.rows("process")), len(timeline.rows("run"))),
-                  (12, 1, 0))
-
-
 # --------------------------------------------------------------------------------------- refusals
 
 
@@ -367,7 +329,7 @@ def several_of_that_name(checker):
 
 TESTS = [attach_and_detach_twenty_times, attach_and_detach_under_load, second_attach_is_refused,
          attached_before_the_runtime_comes, listing, ctrl_c, ctrl_c_on_run, duration,
-         target_exits_at_once, default_file_name, standard_handles, children, refusals,
+         target_exits_at_once, default_file_name, standard_handles, refusals,
          several_of_that_name]
 
 if __name__ == "__main__":

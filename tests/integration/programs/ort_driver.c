@@ -8,6 +8,7 @@
 //     --report FILE                          report there instead of to standard output
 //     --pid-file FILE --go-file FILE         writes its PID, starts when the go file appears
 //     --go-first                             waits for the go file before the runtime is loaded
+//                                            or the child started
 //     --loop-seconds S --stop-file FILE      repeats until then, or until the file appears
 //     --counter FILE                         mapped: finished runs as a 64-bit number at offset 0
 //     --two-copies DLL                       drives this runtime too, at the same time
@@ -158,8 +159,11 @@ int wmain(int argc, wchar_t **argv)
 {
     setvbuf(stderr, NULL, _IONBF, 0);
     parse(argc, argv);
-    if (g_drv.spawn || g_drv.spawn_suspended)
+    if (g_drv.spawn || g_drv.spawn_suspended) {
+        if (g_drv.go_first)
+            drv_await_go();
         return drv_spawn(argc, argv);
+    }
     drv_text report = {0};
     drv_text_add(&report,
                  "{\"program\":\"ort_driver\",\"role\":\"driver\",\"pid\":%lu,\"threads\":%d,"
