@@ -153,6 +153,7 @@ def listing(checker):
     target.finish(checker)
     checker.equal("attach ends well", collector.wait(), 0)
 
+
 # ------------------------------------------------------------------------------ ways of stopping
 
 
