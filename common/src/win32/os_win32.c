@@ -218,7 +218,8 @@ cm_status cm_stream_write(cm_stream stream, const void *bytes, size_t len)
         DWORD done = 0;
         if (!WriteFile(handle, at, portion(at, len), &done, NULL)) {
             DWORD error = GetLastError();
-            if (error == ERROR_BROKEN_PIPE || error == ERROR_NO_DATA)
+            if (error == ERROR_BROKEN_PIPE || error == ERROR_NO_DATA ||
+                error == ERROR_PIPE_NOT_CONNECTED)
                 return CM_END;
             return cm_fail(CM_IO, "The output could not be written (error %lu).", error);
         }
