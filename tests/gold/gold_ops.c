@@ -120,6 +120,12 @@ static const node silero[] = {
 };
 #define SILERO (sizeof silero / sizeof *silero)
 
+// Nodes that run beside the others.
+static const node pooled[] = {
+    {41, "side/pool", "MaxPool", "", CPU, 0, 0, 80, {NULL, NULL, NULL}},
+    {42, "side/concat", "Concat", "", CPU, 0, 0, 25, {NULL, NULL, NULL}},
+};
+
 // Nodes that run while the session is created: constant folding.
 static const node folding[] = {
     {20, "const_fold", "Transpose", "", CPU, 0, 0, 50, {NULL, NULL, NULL}},
@@ -130,13 +136,15 @@ static void classifier_runs(void)
 {
     int64_t at = 100 * MS;
     for (int64_t number = 1; number <= 40; number++) {
-        call of = {1, number, 100, 0};
+        call of = {1, number, 100 + number % 4, 0}, beside = {1, number, 300, 0};
         bool with_ops = number <= 30; // sampling or a late attach: not every run has operators
         int64_t end_ns = at + 600 * US;
         if (with_ops)
             end_ns = execute_all(classifier, CLASSIFIER, at + 20 * US, &of) + 15 * US;
         if (number == 7) // failed once, by a kernel that no row tells of
-            ROW(op, 999, 1, number, 100, end_ns - 14 * US, 9 * US, 0, 4);
+            ROW(op, 999, 1, number, of.thread, end_ns - 14 * US, 9 * US, 0, 4);
+        if (number % 4 == 0 && with_ops) // some of it on a thread of the pool
+            execute_all(pooled, 2, at + 100 * US, &beside);
         run(1, number, at, end_ns - at, number == 7 ? 6 : 0, 1);
         at = end_ns + 50 * US;
         if (number % 10 == 0)
@@ -170,6 +178,7 @@ void make_ops(void)
     declare(folding, 1, 1, 0);
     execute_all(folding, 2, 51 * MS, &loading);
     declare(classifier, CLASSIFIER, 1, 1);
+    declare(pooled, 2, 1, 1);
     declare(silero, SILERO, 2, 2);
     classifier_runs();
     silero_runs();

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The operators of one run, as `ortscope timeline` shows them.
+#pragma once
+
+#include "common/map.h"
+#include "op_view.h"
+
+#define VW_TIMELINE_MAX_OPS 1000000
+
+typedef struct vw_timeline_kernel {
+    int64_t id;
+    int64_t node, op_type, domain, provider; // strings of the reader, 0: not known
+    bool submits;
+} vw_timeline_kernel;
+
+typedef struct vw_timeline_op {
+    size_t kernel; // place in kernels
+    int64_t thread, begin_ns, duration_ns, self_ns, depth;
+    bool own_thread; // the one that called Run
+    bool failed, shown;
+} vw_timeline_op;
+
+typedef struct vw_timeline {
+    int64_t session, run, thread, begin_ns, duration_ns, status;
+    vw_timeline_op *ops; // by thread (the run's own first) and begin
+    size_t op_count, op_capacity;
+    uint64_t ops_left_out; // beyond VW_TIMELINE_MAX_OPS
+    vw_timeline_kernel *kernels;
+    size_t kernel_count, kernel_capacity;
+    cm_map kernel_by_id;
+    tm_reader *reader; // for the strings
+    bool any_ops;      // the file has operators of other runs
+} vw_timeline;
+
+// Finds the run (of any session if only one has such a run) and its operators.
+cm_status vw_timeline_read(vw_timeline *t, const char *path, bool has_session, int64_t session,
+                           int64_t run);
+void vw_timeline_deinit(vw_timeline *t);
+
+// Hides all but the longest; 0: shows all. Returns how many are hidden.
+size_t vw_timeline_show_longest(vw_timeline *t, size_t count);
+
+void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_t hidden);
+void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden);

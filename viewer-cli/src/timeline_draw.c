@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// One run drawn as text: a line per operator with a bar where it lies in the run, or as JSON.
+#include "common/text.h"
+#include "run_timeline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_INDENT 10
+
+static const char *string_of(const vw_timeline *t, int64_t id)
+{
+    return tm_reader_string(t->reader, id);
+}
+
+static const vw_timeline_kernel *kernel_of(const vw_timeline *t, const vw_timeline_op *op)
+{
+    return &t->kernels[op->kernel];
+}
+
+// Of hostile numbers, too: the difference as a double.
+static double offset_ns(const vw_timeline *t, const vw_timeline_op *op)
+{
+    return (double)op->begin_ns - (double)t->begin_ns;
+}
+
+// -------------------------------------------------------------------------------------------- text
+
+static double at_most(double value, double limit)
+{
+    return value < 0 ? 0 : value > limit ? limit : value;
+}
+
+// Blanks up to where it begins, then its length in eighths of a column. What is shorter than a
+// column stands where its middle is.
+static void draw_bar(cm_out *out, const vw_timeline *t, const vw_timeline_op *op, bool unicode,
+                     size_t columns)
+{
+    double whole = t->duration_ns > 0 ? (double)t->duration_ns : 1, width = (double)columns;
+    double from = at_most(offset_ns(t, op) / whole, 1) * width;
+    double to = at_most((offset_ns(t, op) + (double)op->duration_ns) / whole, 1) * width;
+    double length = to - from;
+    size_t first = (size_t)(length < 1 ? (from + to) / 2 : from + 0.5);
+    if (first >= columns)
+        first = columns - 1;
+    if (length >= 1)
+        length = to - (double)first;
+    cm_out_repeat(out, " ", first);
+    vw_draw_share(out, unicode, length > 0.01 ? length / width : 0.01 / width, columns);
+}
+
+static size_t thread_count(const vw_timeline *t)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->op_count; i++)
+        count += i == 0 || t->ops[i].thread != t->ops[i - 1].thread;
+    return count;
+}
+
+static void write_head(vw_io *io, const vw_timeline *t)
+{
+    cm_out *out = &io->out;
+    char text[32];
+    double self = 0;
+    size_t threads = thread_count(t);
+    for (size_t i = 0; i < t->op_count; i++)
+        self += (double)t->ops[i].self_ns;
+    vw_style_on(io, VW_BOLD);
+    cm_out_printf(out, "Run %lld of session %lld", (long long)t->run, (long long)t->session);
+    vw_style_off(io, VW_BOLD);
+    cm_format_ns(text, sizeof text, (double)t->duration_ns);
+    cm_out_printf(out, ": %s on thread %lld, begun at %.6f s", text, (long long)t->thread,
+                  (double)t->begin_ns / 1e9);
+    if (t->status) {
+        cm_out_text(out, ", ");
+        vw_styled(io, VW_BAD, "failed");
+    }
+    cm_out_char(out, '\n');
+    if (t->op_count == 0)
+        return;
+    cm_format_count(text, sizeof text, t->op_count);
+    cm_out_printf(out, "%s operator%s", text, t->op_count == 1 ? "" : "s");
+    if (threads > 1)
+        cm_out_printf(out, " on %zu threads", threads);
+    cm_format_ns(text, sizeof text, self);
+    cm_out_printf(out, ", %s", text);
+    if (t->duration_ns > 0 && threads == 1) // several can work more than the run lasts
+        cm_out_printf(out, " (%.1f %% of the run)", self / (double)t->duration_ns * 100);
+    cm_out_text(out, "\n\n");
+}
+
+// The axis: "0" at its left and the run's latency at its right end.
+static void axis_title(char *out, size_t size, const vw_timeline *t, size_t columns)
+{
+    char length[32];
+    cm_format_ns(length, sizeof length, (double)t->duration_ns);
+    snprintf(out, size, "0%*s", (int)columns - 1, length);
+}
+
+static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const vw_timeline_op *op,
+                       size_t bar_columns, bool with_thread)
+{
+    const vw_timeline_kernel *k = kernel_of(t, op);
+    cm_out cell;
+    char text[32];
+    cm_out_init_memory(&cell);
+    double offset = offset_ns(t, op);
+    cm_format_ns(text, sizeof text, offset < 0 ? -offset : offset);
+    vw_table_cell(table, "%s%s", offset < 0 ? "-" : "", text);
+    cm_format_ns(text, sizeof text, (double)op->duration_ns);
+    vw_table_text(table, text);
+    if (with_thread)
+        vw_table_cell(table, "%lld", (long long)op->thread);
+    cm_out_repeat(&cell, "  ", op->depth < MAX_INDENT ? (size_t)op->depth : MAX_INDENT);
+    vw_op_type_name(&cell, string_of(t, k->op_type), string_of(t, k->domain));
+    cm_out_text(&cell, k->submits ? ", submission time" : "");
+    cm_out_text(&cell, op->failed ? ", failed" : "");
+    vw_table_text(table, cm_out_string(&cell));
+    vw_table_text(table, string_of(t, k->node));
+    cm_out_clear(&cell);
+    draw_bar(&cell, t, op, io->unicode, bar_columns);
+    vw_table_text(table, cm_out_string(&cell));
+    cm_out_deinit(&cell);
+}
+
+static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
+{
+    char axis[512];
+    bool with_thread = thread_count(t) > 1 || (t->op_count && t->ops[0].thread != t->thread);
+    vw_table_column columns[6];
+    size_t count = 0;
+    vw_table table;
+    axis_title(axis, sizeof axis, t, bar_columns);
+    columns[count++] = (vw_table_column){"begin", true, 0};
+    columns[count++] = (vw_table_column){"duration", true, 0};
+    if (with_thread)
+        columns[count++] = (vw_table_column){"thread", true, 0};
+    columns[count++] = (vw_table_column){"operator", false, 48};
+    columns[count++] = (vw_table_column){"node", false, 32};
+    columns[count++] = (vw_table_column){axis, false, 0};
+    vw_table_begin(&table, io, "", columns, count);
+    for (size_t i = 0; i < t->op_count && !cm_out_failed(&io->out); i++)
+        if (t->ops[i].shown)
+            write_line(io, &table, t, &t->ops[i], bar_columns, with_thread);
+    vw_table_end(&table);
+}
+
+void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_t hidden)
+{
+    char text[32];
+    write_head(io, t);
+    if (t->op_count == 0) {
+        cm_out_flush(&io->out);
+        vw_message(t->any_ops
+                       ? "No operators of this run were recorded, only of others: it was not "
+                         "chosen (`--ops sample` and `--ops slow` leave runs out), or it is "
+                         "not known which of several runs at once they belong to."
+                       : "No operators were recorded; record with `ortscope run --ops all` "
+                         "or `ortscope attach --ops all`.");
+        return;
+    }
+    write_lines(io, t, bar_columns);
+    if (hidden + t->ops_left_out) {
+        cm_format_count(text, sizeof text, hidden + t->ops_left_out);
+        cm_out_printf(&io->out, "%s more operators\n", text);
+    }
+}
+
+// -------------------------------------------------------------------------------------------- JSON
+
+static void key_int(cm_json *j, const char *key, int64_t value)
+{
+    cm_json_key(j, key);
+    cm_json_int(j, value);
+}
+
+static void json_op(cm_json *j, const vw_timeline *t, const vw_timeline_op *op)
+{
+    const vw_timeline_kernel *k = kernel_of(t, op);
+    const char *op_type = string_of(t, k->op_type);
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    vw_json_text(j, "node", string_of(t, k->node));
+    vw_json_text(j, "op_type", op_type);
+    vw_json_domain(j, string_of(t, k->domain), op_type);
+    vw_json_text(j, "provider", string_of(t, k->provider));
+    key_int(j, "thread", op->thread);
+    key_int(j, "depth", op->depth);
+    vw_json_number(j, "begin_us", offset_ns(t, op) / 1e3, 3);
+    vw_json_number(j, "duration_us", (double)op->duration_ns / 1e3, 3);
+    vw_json_number(j, "self_us", (double)op->self_ns / 1e3, 3);
+    cm_json_key(j, "failed");
+    cm_json_bool(j, op->failed);
+    vw_json_text(j, "time", an_op_time_name(k->submits ? AN_TIME_SUBMISSION : AN_TIME_EXECUTION));
+    cm_json_end(j);
+}
+
+void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
+{
+    cm_json json, *j = &json;
+    cm_json_init(j, &io->out);
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_int(j, "schema_version", 1);
+    key_int(j, "session", t->session);
+    key_int(j, "run", t->run);
+    vw_json_number(j, "begin_s", (double)t->begin_ns / 1e9, 9);
+    vw_json_number(j, "latency_us", (double)t->duration_ns / 1e3, 3);
+    key_int(j, "status", t->status);
+    key_int(j, "thread", t->thread);
+    cm_json_key(j, "ops");
+    cm_json_begin_array(j, CM_JSON_INDENTED);
+    for (size_t i = 0; i < t->op_count; i++)
+        if (t->ops[i].shown)
+            json_op(j, t, &t->ops[i]);
+    cm_json_end(j);
+    vw_json_uint(j, "more", hidden + t->ops_left_out);
+    cm_json_end(j);
+}
