@@ -37,6 +37,7 @@ void an_ops_destroy(an_ops *o)
     free(o->cells);
     free(o->order);
     free(o->by_session);
+    free(o->creations);
     free(o->kernel_shapes);
     cm_map_deinit(&o->kernel_by_id);
     cm_map_deinit(&o->cell_by_key);
@@ -212,8 +213,15 @@ static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
     if (session != 0 && o->kernels[kernel].session == 0)
         o->kernels[kernel].session = session;
     add_to_sums(&cell->sums, flags, (uint64_t)end - (uint64_t)begin, self_ns);
-    if (flags & FLAG_LOADING)
+    if (flags & FLAG_LOADING) {
+        an_kernel *k = &o->kernels[kernel];
+        if (k->session == 0) {
+            k->loaded = true;
+            k->loading_thread = b->columns[TM_op_thread][row];
+            k->loading_time_ns = end;
+        }
         return CM_OK;
+    }
     cell->repeats = cell->repeats || (run > 0 && run == cell->last_run);
     cell->last_run = run;
     double flops = o->options.flops ? an_ops_flops_of(o, cell, session, run) : (double)NAN;
@@ -299,6 +307,8 @@ cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *b)
         return CM_OK;
     case TM_KIND_op:
         return add_ops(o, b);
+    case TM_KIND_session:
+        return an_ops_add_creations(o, b);
     case TM_KIND_kernel_shape:
         return o->options.flops ? an_ops_add_kernel_shapes(o, b) : CM_OK;
     case TM_KIND_run:
@@ -342,6 +352,7 @@ static cm_status order_by_session(an_ops *o)
 cm_status an_ops_finish(an_ops *o)
 {
     an_run_ranges_finish(&o->runs_with_ops);
+    an_ops_assign_loading(o);
     for (size_t i = 0; i < o->cell_count; i++) {
         an_op_cell *cell = &o->cells[i];
         const an_kernel *k = &o->kernels[cell->kernel];

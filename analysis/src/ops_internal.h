@@ -8,6 +8,7 @@
 #include "run_ranges.h"
 
 #define AN_MAX_KERNEL_SHAPES (1024 * 1024)
+#define AN_MAX_CREATIONS     (64 * 1024)
 #define AN_NO_RUN            INT64_MIN
 
 typedef struct an_kernel {
@@ -15,6 +16,8 @@ typedef struct an_kernel {
     int64_t session; // of its own row, else of its first execution
     const char *node, *op_type, *domain, *provider;
     bool declared, submits;
+    bool loaded; // was executed inside the creation of a session that had no number yet ...
+    int64_t loading_thread, loading_time_ns; // ... here and then
 } an_kernel;
 
 // One kernel, or one kernel on one thread.
@@ -33,6 +36,11 @@ typedef struct an_kernel_shape {
     int64_t kernel, run_inputs, inputs, outputs;
     double flops;
 } an_kernel_shape;
+
+// A session that was created, and where and when.
+typedef struct an_creation {
+    int64_t session, thread, begin_ns, end_ns;
+} an_creation;
 
 typedef struct an_op_order {
     size_t row;
@@ -56,6 +64,8 @@ struct an_ops {
     size_t order_capacity;
     uint64_t block_number;
     uint64_t untold;
+    an_creation *creations;
+    size_t creation_count, creation_capacity;
 
     an_run_ranges runs_with_ops;
     int64_t noted_session, noted_run; // the last one that was noted
@@ -67,6 +77,10 @@ struct an_ops {
     an_run_ranges inputs_of_runs;
     int64_t inputs_session, inputs_run, inputs_id; // the last answer
 };
+
+// In op_loading.c.
+cm_status an_ops_add_creations(an_ops *o, const tm_block *block);
+void an_ops_assign_loading(an_ops *o);
 
 // In op_shapes.c.
 cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *block);

@@ -244,6 +244,30 @@ static void test_loading_is_kept_apart(void)
     TEST_ASSERT_EQUAL_UINT64(1, t->nodes);
 }
 
+static void created(int64_t session, int64_t thread, int64_t begin, int64_t load)
+{
+    ROW(session, session, 1, begin, load, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, thread);
+}
+
+static void test_loading_belongs_to_the_session_in_creation(void)
+{
+    for (int64_t id = 1; id <= 4; id++)
+        kernel(id, 0, "fold", "Transpose");
+    ROW(op, 1, 0, 0, 1, 110, 10, 0, 1); // inside the creation of 5
+    ROW(op, 2, 0, 0, 2, 120, 10, 0, 1); // inside that of 6, which goes on at the same time
+    ROW(op, 3, 0, 0, 1, 500, 10, 0, 1); // inside that of 7
+    ROW(op, 4, 0, 0, 9, 510, 10, 0, 1); // nobody's
+    created(7, 1, 450, 100);
+    created(6, 2, 105, 100);
+    created(5, 1, 100, 50);
+    for (int64_t session = 5; session <= 7; session++) {
+        const an_op_table *t =
+            table_of((an_op_choice){.by = AN_BY_NODE, .has_session = true, .session = session});
+        TEST_ASSERT_EQUAL_UINT64(1, t->all.loading_calls);
+    }
+    TEST_ASSERT_EQUAL_UINT64(4, table(AN_BY_NODE)->all.loading_calls);
+}
+
 static void test_ambiguous_and_failed(void)
 {
     kernel(1, 1, "a", "Add");
@@ -522,6 +546,7 @@ int main(void)
     RUN_TEST(test_children_that_overlap_by_rounding);
     RUN_TEST(test_a_loop_with_many_children);
     RUN_TEST(test_loading_is_kept_apart);
+    RUN_TEST(test_loading_belongs_to_the_session_in_creation);
     RUN_TEST(test_ambiguous_and_failed);
     RUN_TEST(test_types_providers_and_shares);
     RUN_TEST(test_identity);

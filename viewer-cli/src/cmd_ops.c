@@ -65,7 +65,8 @@ static cm_status take_times(void *context, const tm_reader *reader, const tm_blo
 static cm_status read_ops(const char *path, an_ops *ops)
 {
     CM_TRY(read_kinds(path,
-                      KIND(kernel) | KIND(kernel_shape) | KIND(shape) | KIND(tensor) | KIND(run),
+                      KIND(kernel) | KIND(kernel_shape) | KIND(shape) | KIND(tensor) | KIND(run) |
+                          KIND(session),
                       false, take_rows, ops));
     CM_TRY(read_kinds(path, KIND(op), true, take_rows, ops));
     return an_ops_finish(ops);

@@ -37,7 +37,7 @@ typedef struct an_op_options {
 cm_status an_ops_create(const an_op_options *options, an_ops **out); // NULL: none
 void an_ops_destroy(an_ops *o);
 
-// Takes in kernel and op blocks; with flops also kernel_shape, shape, tensor and run. Other kinds
+// Takes in kernel, op and session blocks; with flops also kernel_shape, shape, tensor and run. Other kinds
 // are left alone. The op rows of a block may stand in any order; over the blocks those of one
 // thread must come in the order of their ends, as they are recorded.
 cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *block);
