@@ -76,9 +76,9 @@ const char *an_level_name(int64_t level)
 
 const char *an_lost_cause_name(int64_t cause)
 {
-    static const char *const names[] = {"a thread's ring was full",
-                                        "there were more threads than rings",
-                                        "the channel was damaged", "records could not be decoded"};
+    static const char *const names[] = {
+        "a thread's ring was full", "there were more threads than rings", "the channel was damaged",
+        "records could not be decoded", "memory or the file had no room for them"};
     return cause >= 0 && (uint64_t)cause < COUNT_OF(names) ? names[cause] : "of other causes";
 }
 

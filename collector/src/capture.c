@@ -11,7 +11,9 @@
 
 int64_t co_intern(co_capture *c, const char *text, size_t len)
 {
-    return tm_writer_string(c->writer, text, len);
+    int64_t id = tm_writer_string(c->writer, text, len);
+    c->textless += len && !id;
+    return id;
 }
 
 static void add_clock_row(co_capture *c, const co_anchor *anchor)
@@ -108,6 +110,17 @@ typedef struct drain_context {
     target_state *t;
 } drain_context;
 
+// Whatever is missing of it, an event counts once.
+static void take_event(co_capture *c, const target_state *t, const tl_record *record,
+                       tl_event event, const tl_field_value *values)
+{
+    uint64_t textless = c->textless;
+    if (!co_rows_from_event(c, t, record, event, values))
+        c->unnumbered++;
+    else if (c->textless > textless)
+        c->textless = textless + 1;
+}
+
 static void on_record(void *context, const tl_record *record, const uint8_t *payload)
 {
     drain_context *d = context;
@@ -115,7 +128,7 @@ static void on_record(void *context, const tl_record *record, const uint8_t *pay
     tl_field_value values[TL_FIELDS_MAX];
     if (tl_decode(d->t->decoder, record->event, payload, record->size - sizeof *record, &event,
                   values))
-        co_rows_from_event(d->c, d->t, record, event, values);
+        take_event(d->c, d->t, record, event, values);
     else
         d->t->undecodable++;
 }
@@ -134,25 +147,40 @@ size_t co_capture_drain(co_capture *c)
     return records;
 }
 
-// Rows for what was lost since the last time.
+// timeline/kinds.h: lost.cause
+enum { LOST_UNDECODABLE = 3, LOST_NO_ROOM = 4 };
+
+static bool tell_loss(co_capture *c, uint32_t process, int cause, uint64_t events)
+{
+    co_anchor now = co_anchor_now();
+    const int64_t row[] = {[TM_lost_process] = process,
+                           [TM_lost_time] = (int64_t)now.ticks,
+                           [TM_lost_cause] = cause,
+                           [TM_lost_events] = (int64_t)events};
+    if (!co_pending_try(&c->pending, TM_KIND_lost, row))
+        return false;
+    c->stats.lost_events += events;
+    return true;
+}
+
+// The limits are those of the whole capture, so no process is named.
+static void tell_no_room(co_capture *c)
+{
+    uint64_t now = c->unnumbered + c->textless + c->pending.unstored;
+    if (now != c->no_room_told && tell_loss(c, 0, LOST_NO_ROOM, now - c->no_room_told))
+        c->no_room_told = now;
+}
+
+// Rows for what was lost since the last time; what finds no memory is told the next time.
 static void tell_losses(co_capture *c, target_state *t)
 {
     tl_losses now = tl_consumer_losses(t->consumer);
-    const uint64_t lost[] = {now.ring_full - t->told.ring_full, now.no_ring - t->told.no_ring,
-                             now.damaged - t->told.damaged, t->undecodable - t->undecodable_told};
-    co_anchor anchor = co_anchor_now();
-    for (int cause = 0; cause < 4; cause++) {
-        if (!lost[cause])
-            continue;
-        const int64_t row[] = {[TM_lost_process] = t->id,
-                               [TM_lost_time] = (int64_t)anchor.ticks,
-                               [TM_lost_cause] = cause,
-                               [TM_lost_events] = (int64_t)lost[cause]};
-        co_pending_add(&c->pending, TM_KIND_lost, row);
-        c->stats.lost_events += lost[cause];
-    }
-    t->told = now;
-    t->undecodable_told = t->undecodable;
+    const uint64_t lost[] = {now.ring_full, now.no_ring, now.damaged, t->undecodable};
+    uint64_t *const told[] = {&t->told.ring_full, &t->told.no_ring, &t->told.damaged,
+                              &t->undecodable_told};
+    for (int cause = 0; cause <= LOST_UNDECODABLE; cause++)
+        if (lost[cause] != *told[cause] && tell_loss(c, t->id, cause, lost[cause] - *told[cause]))
+            *told[cause] = lost[cause];
 }
 
 void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code)
@@ -194,6 +222,7 @@ cm_status co_capture_flush(co_capture *c)
 {
     for (size_t i = 0; i < c->target_count; i++)
         tell_losses(c, &c->targets[i]);
+    tell_no_room(c);
     co_anchor now = co_anchor_now();
     co_clock_add(&c->clock, now);
     if (now.qpc_ns - c->last_clock_row >= CLOCK_ROW_NS)

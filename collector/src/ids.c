@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define IDS_MAX (1u << 20)
-
 static size_t place(const co_ids *ids, uint64_t key)
 {
     size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (ids->capacity - 1);
@@ -40,15 +38,18 @@ uint32_t co_ids_get(co_ids *ids, uint32_t target, int64_t number)
 {
     if (number <= 0 || number > UINT32_MAX)
         return 0;
-    if (ids->count * 2 >= ids->capacity && (ids->count >= IDS_MAX || !grow(ids)))
-        return 0;
     uint64_t key = (uint64_t)target << 32 | (uint64_t)number;
-    size_t i = place(ids, key);
-    if (!ids->keys[i]) {
-        ids->keys[i] = key;
-        ids->values[i] = ++ids->last;
-        ids->count++;
+    if (ids->capacity) {
+        size_t known = place(ids, key);
+        if (ids->keys[known])
+            return ids->values[known];
     }
+    if (ids->count >= CO_IDS_MAX || (ids->count * 2 >= ids->capacity && !grow(ids)))
+        return 0;
+    size_t i = place(ids, key);
+    ids->keys[i] = key;
+    ids->values[i] = ++ids->last;
+    ids->count++;
     return ids->values[i];
 }
 

@@ -14,7 +14,10 @@ typedef struct co_ids {
     uint32_t last;
 } co_ids;
 
-// The file's number; a new one on first sight. 0 for number 0, when memory is short, or when one
-// capture has more than a million (a target may make numbers up).
+// A target may make numbers up: more are refused, so that it can't fill our memory.
+#define CO_IDS_MAX (1u << 20)
+
+// The file's number; a new one on first sight. 0 for number 0, and for a new one when memory is
+// short or CO_IDS_MAX are known. Known ones are always found.
 uint32_t co_ids_get(co_ids *ids, uint32_t target, int64_t number);
 void co_ids_deinit(co_ids *ids);

@@ -4,21 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
+bool co_pending_try(co_pending *p, tm_kind kind, const int64_t *values)
 {
     co_rows *rows = &p->rows[kind];
     size_t width = tm_kind_get(kind)->column_count;
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
         int64_t *larger = realloc(rows->values, capacity * width * sizeof *larger);
-        if (!larger) {
-            p->unstored++;
-            return;
-        }
+        if (!larger)
+            return false;
         rows->values = larger;
         rows->capacity = capacity;
     }
     memcpy(rows->values + rows->count++ * width, values, width * sizeof *values);
+    return true;
+}
+
+void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
+{
+    if (!co_pending_try(p, kind, values))
+        p->unstored++;
 }
 
 // Nothing began before the capture did: a longer duration is made up.

@@ -19,5 +19,8 @@ typedef struct co_pending {
 // TIME columns hold ticks. In run, op and session rows the time is that of the END and becomes the
 // beginning on the way out.
 void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values);
+
+// The same for rows that are tried again later: false if there was no memory, which is not counted.
+bool co_pending_try(co_pending *p, tm_kind kind, const int64_t *values);
 void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer);
 void co_pending_deinit(co_pending *p);

@@ -4,6 +4,7 @@
 #include "capture_internal.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define NUMBER(field) values[TL_##field].number
@@ -24,15 +25,10 @@ static int64_t module_id(co_capture *c, const target_state *t, int64_t number)
     return co_ids_get(&c->modules, t->id, number);
 }
 
-static int64_t kernel_id(co_capture *c, const target_state *t, int64_t number)
-{
-    return co_ids_get(&c->kernels, t->id, number);
-}
-
-static void module_row(co_capture *c, const target_state *t, int64_t ticks,
+static void module_row(co_capture *c, const target_state *t, int64_t id, int64_t ticks,
                        const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_module_module] = module_id(c, t, NUMBER(Module_module)),
+    const int64_t row[] = {[TM_module_module] = id,
                            [TM_module_process] = t->id,
                            [TM_module_time] = ticks,
                            [TM_module_path] = TEXT(Module_path),
@@ -43,10 +39,10 @@ static void module_row(co_capture *c, const target_state *t, int64_t ticks,
     co_pending_add(&c->pending, TM_KIND_module, row);
 }
 
-static void session_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
-                        const tl_field_value *values)
+static void session_row(co_capture *c, const target_state *t, int64_t id, int64_t ticks,
+                        int64_t thread, const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_session_session] = session_id(c, t, NUMBER(Session_session)),
+    const int64_t row[] = {[TM_session_session] = id,
                            [TM_session_module] = module_id(c, t, NUMBER(Session_module)),
                            [TM_session_time] = ticks,
                            [TM_session_load] = NUMBER(Session_load_ticks),
@@ -65,10 +61,10 @@ static void session_row(co_capture *c, const target_state *t, int64_t ticks, int
     c->stats.sessions += NUMBER(Session_status) == 0;
 }
 
-static void run_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
-                    const tl_field_value *values)
+static void run_row(co_capture *c, const target_state *t, int64_t session, int64_t ticks,
+                    int64_t thread, const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_run_session] = session_id(c, t, NUMBER(Run_session)),
+    const int64_t row[] = {[TM_run_session] = session,
                            [TM_run_run] = NUMBER(Run_run),
                            [TM_run_thread] = thread,
                            [TM_run_begin] = ticks,
@@ -83,9 +79,10 @@ static void run_row(co_capture *c, const target_state *t, int64_t ticks, int64_t
     c->stats.failed_runs += NUMBER(Run_status) != 0;
 }
 
-static void shape_row(co_capture *c, const target_state *t, const tl_field_value *values)
+static void shape_row(co_capture *c, const target_state *t, int64_t id,
+                      const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_shape_shape] = shape_id(c, t, NUMBER(ShapeSet_set)),
+    const int64_t row[] = {[TM_shape_shape] = id,
                            [TM_shape_session] = session_id(c, t, NUMBER(ShapeSet_session)),
                            [TM_shape_direction] = NUMBER(ShapeSet_direction),
                            [TM_shape_tensors] = NUMBER(ShapeSet_tensors),
@@ -103,9 +100,9 @@ static int64_t dims_text(co_capture *c, const tl_field_value *dims)
     return co_intern(c, text, len);
 }
 
-static void tensor_row(co_capture *c, const target_state *t, const tl_field_value *values)
+static void tensor_row(co_capture *c, int64_t shape, const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_tensor_shape] = shape_id(c, t, NUMBER(Tensor_set)),
+    const int64_t row[] = {[TM_tensor_shape] = shape,
                            [TM_tensor_index] = NUMBER(Tensor_index),
                            [TM_tensor_name] = TEXT(Tensor_name),
                            [TM_tensor_onnx_type] = NUMBER(Tensor_onnx_type),
@@ -127,10 +124,10 @@ static void log_row(co_capture *c, const target_state *t, int64_t ticks,
     co_pending_add(&c->pending, TM_KIND_log, row);
 }
 
-static void env_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
+static void env_row(co_capture *c, int64_t module, int64_t ticks, int64_t thread,
                     const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_env_module] = module_id(c, t, NUMBER(Env_module)),
+    const int64_t row[] = {[TM_env_module] = module,
                            [TM_env_time] = ticks,
                            [TM_env_action] = NUMBER(Env_action),
                            [TM_env_status] = NUMBER(Env_status),
@@ -139,10 +136,10 @@ static void env_row(co_capture *c, const target_state *t, int64_t ticks, int64_t
     co_pending_add(&c->pending, TM_KIND_env, row);
 }
 
-static void kernel_row(co_capture *c, const target_state *t, int64_t ticks,
+static void kernel_row(co_capture *c, const target_state *t, int64_t id, int64_t ticks,
                        const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_kernel_kernel] = kernel_id(c, t, NUMBER(Kernel_kernel)),
+    const int64_t row[] = {[TM_kernel_kernel] = id,
                            [TM_kernel_session] = session_id(c, t, NUMBER(Kernel_session)),
                            [TM_kernel_module] = module_id(c, t, NUMBER(Kernel_module)),
                            [TM_kernel_time] = ticks,
@@ -157,11 +154,11 @@ static void kernel_row(co_capture *c, const target_state *t, int64_t ticks,
     co_pending_add(&c->pending, TM_KIND_kernel, row);
 }
 
-static void kernel_shape_row(co_capture *c, const target_state *t, int64_t ticks,
+static void kernel_shape_row(co_capture *c, const target_state *t, int64_t kernel, int64_t ticks,
                              const tl_field_value *values)
 {
     const int64_t row[] = {
-        [TM_kernel_shape_kernel] = kernel_id(c, t, NUMBER(KernelShapes_kernel)),
+        [TM_kernel_shape_kernel] = kernel,
         [TM_kernel_shape_time] = ticks,
         [TM_kernel_shape_inputs] = shape_id(c, t, NUMBER(KernelShapes_inputs)),
         [TM_kernel_shape_outputs] = shape_id(c, t, NUMBER(KernelShapes_outputs)),
@@ -172,10 +169,10 @@ static void kernel_shape_row(co_capture *c, const target_state *t, int64_t ticks
     co_pending_add(&c->pending, TM_KIND_kernel_shape, row);
 }
 
-static void op_row(co_capture *c, const target_state *t, int64_t ticks, int64_t thread,
-                   const tl_field_value *values)
+static void op_row(co_capture *c, const target_state *t, int64_t kernel, int64_t ticks,
+                   int64_t thread, const tl_field_value *values)
 {
-    const int64_t row[] = {[TM_op_kernel] = kernel_id(c, t, NUMBER(Op_kernel)),
+    const int64_t row[] = {[TM_op_kernel] = kernel,
                            [TM_op_session] = session_id(c, t, NUMBER(Op_session)),
                            [TM_op_run] = NUMBER(Op_run),
                            [TM_op_thread] = thread,
@@ -186,38 +183,64 @@ static void op_row(co_capture *c, const target_state *t, int64_t ticks, int64_t 
     co_pending_add(&c->pending, TM_KIND_op, row);
 }
 
-void co_rows_from_event(co_capture *c, const target_state *t, const tl_record *record,
+// The number of what the event is about, 0 if it is about nothing numbered. Other numbers in it may
+// stay 0 (not known): the event that tells of those is the one that counts as lost.
+static bool subject_of(co_capture *c, const target_state *t, tl_event event,
+                       const tl_field_value *values, int64_t *out)
+{
+    static const struct {
+        size_t ids; // in co_capture; 0: none
+        unsigned field;
+    } subjects[TL_EVENT_COUNT] = {
+#define SUBJECT(event, field, ids)                                                                 \
+    [TL_EVENT_##event] = {offsetof(co_capture, ids), TL_##event##_##field}
+        SUBJECT(Run, session, sessions),        SUBJECT(Op, kernel, kernels),
+        SUBJECT(Module, module, modules),       SUBJECT(ModuleEnd, module, modules),
+        SUBJECT(Env, module, modules),          SUBJECT(Session, session, sessions),
+        SUBJECT(SessionEnd, session, sessions), SUBJECT(ShapeSet, set, shapes),
+        SUBJECT(Tensor, set, shapes),           SUBJECT(Kernel, kernel, kernels),
+        SUBJECT(KernelShapes, kernel, kernels), SUBJECT(KernelEnd, kernel, kernels),
+#undef SUBJECT
+    };
+    *out = 0;
+    if (!subjects[event].ids)
+        return true;
+    co_ids *ids = (co_ids *)(void *)((char *)c + subjects[event].ids);
+    int64_t number = values[subjects[event].field].number;
+    *out = co_ids_get(ids, t->id, number);
+    return *out || number == 0;
+}
+
+bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *record,
                         tl_event event, const tl_field_value *values)
 {
-    int64_t ticks = (int64_t)record->ticks, thread = record->thread;
+    int64_t ticks = (int64_t)record->ticks, thread = record->thread, subject;
+    if (!subject_of(c, t, event, values, &subject))
+        return false;
     switch (event) {
     case TL_EVENT_Run:
-        run_row(c, t, ticks, thread, values);
+        run_row(c, t, subject, ticks, thread, values);
         break;
     case TL_EVENT_Module:
-        module_row(c, t, ticks, values);
+        module_row(c, t, subject, ticks, values);
         break;
-    case TL_EVENT_ModuleEnd: {
-        const int64_t row[] = {module_id(c, t, NUMBER(ModuleEnd_module)), ticks};
-        co_pending_add(&c->pending, TM_KIND_module_end, row);
+    case TL_EVENT_ModuleEnd:
+        co_pending_add(&c->pending, TM_KIND_module_end, (const int64_t[]){subject, ticks});
         break;
-    }
     case TL_EVENT_Env:
-        env_row(c, t, ticks, thread, values);
+        env_row(c, subject, ticks, thread, values);
         break;
     case TL_EVENT_Session:
-        session_row(c, t, ticks, thread, values);
+        session_row(c, t, subject, ticks, thread, values);
         break;
-    case TL_EVENT_SessionEnd: {
-        const int64_t row[] = {session_id(c, t, NUMBER(SessionEnd_session)), ticks, thread};
-        co_pending_add(&c->pending, TM_KIND_session_end, row);
+    case TL_EVENT_SessionEnd:
+        co_pending_add(&c->pending, TM_KIND_session_end, (const int64_t[]){subject, ticks, thread});
         break;
-    }
     case TL_EVENT_ShapeSet:
-        shape_row(c, t, values);
+        shape_row(c, t, subject, values);
         break;
     case TL_EVENT_Tensor:
-        tensor_row(c, t, values);
+        tensor_row(c, subject, values);
         break;
     case TL_EVENT_Log:
         log_row(c, t, ticks, values);
@@ -228,21 +251,20 @@ void co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
         break;
     }
     case TL_EVENT_Kernel:
-        kernel_row(c, t, ticks, values);
+        kernel_row(c, t, subject, ticks, values);
         break;
     case TL_EVENT_KernelShapes:
-        kernel_shape_row(c, t, ticks, values);
+        kernel_shape_row(c, t, subject, ticks, values);
         break;
-    case TL_EVENT_KernelEnd: {
-        const int64_t row[] = {kernel_id(c, t, NUMBER(KernelEnd_kernel)), ticks};
-        co_pending_add(&c->pending, TM_KIND_kernel_end, row);
+    case TL_EVENT_KernelEnd:
+        co_pending_add(&c->pending, TM_KIND_kernel_end, (const int64_t[]){subject, ticks});
         break;
-    }
     case TL_EVENT_Op:
-        op_row(c, t, ticks, thread, values);
+        op_row(c, t, subject, ticks, thread, values);
         break;
     case TL_EVENT_PAD:
     case TL_EVENT_COUNT:
         break;
     }
+    return true;
 }

@@ -28,7 +28,7 @@
 #define AN_MAX_BATCHES    256  // sizes with a row of their own, per session
 #define AN_MAX_SHAPES     1024 // input shapes with a row of their own, in all
 #define AN_MAX_MESSAGES   256  // different messages kept
-#define AN_LOST_CAUSES    5    // the last one: any cause that we have no name for
+#define AN_LOST_CAUSES    6    // the last one: any cause that we have no name for
 
 typedef struct an_run_time {
     int64_t begin_ns;

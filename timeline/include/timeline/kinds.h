@@ -61,7 +61,8 @@
 // level: 1 critical, 2 error, 3 warning, 4 information, 5 verbose (as in ETW). A failed run's
 // message from ORT is a log row with its session and run.
 #define TM_COLUMNS_lost(C) C(process, ID) C(time, TIME) C(cause, INT) C(events, INT)
-// cause: 0 ring full, 1 no free ring, 2 damaged channel, 3 undecodable record
+// cause: 0 ring full, 1 no free ring, 2 damaged channel, 3 undecodable record, 4 more rows, numbers
+// or texts than we have memory for or a file takes (process 0; of a text only itself is missing)
 #define TM_COLUMNS_clock(C) C(time, TIME) C(ticks, U64) C(qpc, U64) C(utc, U64)
 // utc: nanoseconds since 1970
 #define TM_COLUMNS_overhead(C) C(process, ID) C(time, TIME) C(per_run, DUR)

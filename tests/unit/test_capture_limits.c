@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// What a capture has no room for (numbers, texts, memory) is told as lost, and never takes with it
+// what is known already. The linker hands us tm_writer_string and realloc, so that they can fail.
+#include "collector/capture.h"
+#include "common/os.h"
+#include "ids.h"
+#include "timeline/timeline.h"
+#include "tracelogging/channel.h"
+#include "tracelogging/codec.h"
+
+#include "unity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RINGS      4u
+#define RING_BYTES TL_RING_BYTES_MIN
+#define FILE_NAME  "test_capture_limits.ortl"
+#define NO_ROOM    4 // timeline/kinds.h: lost.cause
+
+static char *g_block;
+static tl_section_header *g_section;
+static co_capture *g_capture;
+static uint32_t g_target;
+static bool g_no_texts, g_no_memory;
+
+int64_t __real_tm_writer_string(tm_writer *w, const char *text, size_t len);
+int64_t __wrap_tm_writer_string(tm_writer *w, const char *text, size_t len);
+int64_t __wrap_tm_writer_string(tm_writer *w, const char *text, size_t len)
+{
+    return g_no_texts ? 0 : __real_tm_writer_string(w, text, len);
+}
+
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes)
+{
+    return g_no_memory ? NULL : __real_realloc(block, bytes);
+}
+
+void setUp(void)
+{
+    g_block = calloc(1, tl_section_bytes(RINGS, RING_BYTES) + 4096);
+    TEST_ASSERT_NOT_NULL(g_block);
+    g_section = (void *)(g_block + (4096 - (uintptr_t)g_block % 4096));
+    tl_section_init(g_section, RINGS, RING_BYTES);
+    TEST_ASSERT_TRUE(tl_section_publish_schema(g_section));
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, &g_capture));
+    co_target target = {.section = g_section,
+                        .ring_count = RINGS,
+                        .ring_bytes = RING_BYTES,
+                        .pid = 4242,
+                        .program = "app.exe"};
+    TEST_ASSERT_EQUAL(CM_OK, co_target_add(g_capture, &target, &g_target));
+}
+
+void tearDown(void)
+{
+    g_no_texts = g_no_memory = false;
+    if (g_capture)
+        co_capture_close(g_capture);
+    g_capture = NULL;
+    free(g_block);
+    cm_file_remove(FILE_NAME);
+}
+
+static void emit_run(tl_producer *p, uint32_t session)
+{
+    tl_Run *run = tl_producer_begin(p, sizeof *run);
+    TEST_ASSERT_NOT_NULL(run);
+    *run = (tl_Run){.duration_ticks = 1, .session = session, .run = 1};
+    tl_producer_end(p, TL_EVENT_Run, __builtin_ia32_rdtsc(), sizeof *run);
+}
+
+static void emit_module(tl_producer *p)
+{
+    uint8_t *payload = tl_producer_begin(p, 256);
+    TEST_ASSERT_NOT_NULL(payload);
+    tl_Module fixed = {.module = 1};
+    memcpy(payload, &fixed, sizeof fixed);
+    tl_encoder e = {payload + sizeof fixed, payload + 256};
+    tl_put_string(&e, "a.dll", 5);
+    tl_put_string(&e, "1.2.3", 5);
+    tl_put_string(&e, "", 0);
+    tl_producer_end(p, TL_EVENT_Module, __builtin_ia32_rdtsc(), (uint32_t)(e.at - payload));
+}
+
+// The events in rows of this cause, all of them without a process; and how many rows of a kind.
+static int64_t close_and_count(int cause, tm_kind kind, size_t *out_rows)
+{
+    tm_reader *reader;
+    tm_block block;
+    int64_t events = 0;
+    co_capture *capture = g_capture;
+    g_capture = NULL;
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_close(capture));
+    TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(FILE_NAME, &reader));
+    *out_rows = 0;
+    while (tm_reader_next(reader, &block) == CM_OK) {
+        *out_rows += block.kind == kind ? block.row_count : 0;
+        for (size_t i = 0; block.kind == TM_KIND_lost && i < block.row_count; i++) {
+            TEST_ASSERT_EQUAL_INT64(cause, block.columns[TM_lost_cause][i]);
+            TEST_ASSERT_EQUAL_INT64(0, block.columns[TM_lost_process][i]);
+            events += block.columns[TM_lost_events][i];
+        }
+    }
+    tm_reader_close(reader);
+    return events;
+}
+
+// ------------------------------------------------------------------------------------------- tests
+
+static void test_known_numbers_are_found_when_no_more_fit(void)
+{
+    co_ids ids = {0};
+    for (int64_t number = 1; number <= CO_IDS_MAX; number++)
+        TEST_ASSERT_EQUAL_UINT32(number, co_ids_get(&ids, 1, number));
+    TEST_ASSERT_EQUAL_UINT32(0, co_ids_get(&ids, 1, CO_IDS_MAX + 1));
+    TEST_ASSERT_EQUAL_UINT32(0, co_ids_get(&ids, 2, 1));
+    TEST_ASSERT_EQUAL_UINT32(1, co_ids_get(&ids, 1, 1));
+    TEST_ASSERT_EQUAL_UINT32(CO_IDS_MAX, co_ids_get(&ids, 1, CO_IDS_MAX));
+    TEST_ASSERT_EQUAL_size_t(CO_IDS_MAX * 2, ids.capacity);
+    co_ids_deinit(&ids);
+}
+
+static void test_events_without_a_number_are_told_as_lost(void)
+{
+    tl_producer p = {0};
+    TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
+    const uint32_t more = 1000;
+    for (uint32_t i = 1; i <= CO_IDS_MAX + more; i++) {
+        emit_run(&p, i);
+        if (i % 1024 == 0)
+            co_capture_drain(g_capture);
+    }
+    emit_run(&p, 1); // known, and still is
+    co_capture_drain(g_capture);
+    TEST_ASSERT_EQUAL_UINT64(CO_IDS_MAX + 1, co_capture_stats(g_capture).runs);
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_flush(g_capture));
+    TEST_ASSERT_EQUAL_UINT64(more, co_capture_stats(g_capture).lost_events);
+    size_t runs;
+    TEST_ASSERT_EQUAL_INT64(more, close_and_count(NO_ROOM, TM_KIND_run, &runs));
+    TEST_ASSERT_EQUAL_size_t(CO_IDS_MAX + 1, runs);
+}
+
+static void test_texts_without_room_are_told_once_per_event(void)
+{
+    tl_producer p = {0};
+    TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
+    emit_module(&p);
+    co_capture_drain(g_capture);
+    g_no_texts = true;
+    emit_module(&p);
+    emit_module(&p);
+    co_capture_drain(g_capture);
+    co_capture_log(g_capture, 0, 3, "a remark");
+    size_t modules;
+    TEST_ASSERT_EQUAL_INT64(3, close_and_count(NO_ROOM, TM_KIND_module, &modules));
+    TEST_ASSERT_EQUAL_size_t(3, modules);
+}
+
+static void test_rows_without_memory_are_told_when_there_is_some(void)
+{
+    tl_producer p = {0};
+    TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_flush(g_capture));
+    for (int i = 0; i < 7; i++)
+        emit_run(&p, 1);
+    g_no_memory = true;
+    co_capture_drain(g_capture);
+    co_capture_flush(g_capture); // no memory to tell it either
+    TEST_ASSERT_EQUAL_UINT64(0, co_capture_stats(g_capture).lost_events);
+    g_no_memory = false;
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_flush(g_capture));
+    TEST_ASSERT_EQUAL_UINT64(7, co_capture_stats(g_capture).lost_events);
+    size_t runs;
+    TEST_ASSERT_EQUAL_INT64(7, close_and_count(NO_ROOM, TM_KIND_run, &runs));
+    TEST_ASSERT_EQUAL_size_t(0, runs);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_known_numbers_are_found_when_no_more_fit);
+    RUN_TEST(test_events_without_a_number_are_told_as_lost);
+    RUN_TEST(test_texts_without_room_are_told_once_per_event);
+    RUN_TEST(test_rows_without_memory_are_told_when_there_is_some);
+    return UNITY_END();
+}
