@@ -37,11 +37,14 @@ static void end_to_begin(int64_t *time, int64_t *duration)
 static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
 {
     const tm_kind_info *info = tm_kind_get(kind);
+    uint64_t ticks = 0; // a row's time stands before its durations
     for (unsigned i = 0; i < info->column_count; i++) {
-        if (info->columns[i].type == TM_TIME)
-            row[i] = co_clock_time(clock, (uint64_t)row[i]);
-        else if (info->columns[i].type == TM_DUR)
-            row[i] = co_clock_span(clock, (uint64_t)row[i]);
+        if (info->columns[i].type == TM_TIME) {
+            ticks = (uint64_t)row[i];
+            row[i] = co_clock_time(clock, ticks);
+        } else if (info->columns[i].type == TM_DUR) {
+            row[i] = co_clock_span(clock, ticks, (uint64_t)row[i]);
+        }
     }
     if (kind == TM_KIND_run)
         end_to_begin(&row[TM_run_begin], &row[TM_run_duration]);

@@ -4,6 +4,9 @@
 // into nanoseconds since the first anchor by interpolating between the anchors around them. An
 // anchor is taken after the events have been read and before they are written, so that every event
 // lies between two anchors and nothing is extrapolated.
+//
+// Where the machine sleeps, the ticks may pause or start anew while QPC goes on: the anchor behind
+// such a gap begins a new segment, and nothing is interpolated across it.
 #pragma once
 
 #include <stdint.h>
@@ -21,17 +24,20 @@ co_anchor co_anchor_now(void);
 #define CO_ANCHORS 64u
 
 typedef struct co_clock {
-    co_anchor first;
+    co_anchor first;              // time 0
+    co_anchor begin;              // of the segment
+    double rate_before;           // nanoseconds a tick before it; 0 in the first one
     co_anchor recent[CO_ANCHORS]; // a ring; the newest is recent[(count - 1) % CO_ANCHORS]
-    uint64_t count;
+    uint64_t count;               // in this segment, `begin` included
 } co_clock;
 
 void co_clock_start(co_clock *clock, co_anchor first);
 void co_clock_add(co_clock *clock, co_anchor anchor);
 
-// Nanoseconds since the first anchor; what lies outside the anchors is set to the nearest one (the
-// target may have written anything).
+// Nanoseconds since the first anchor; what lies outside the segment's anchors is set to the nearest
+// one (the target may have written anything).
 int64_t co_clock_time(const co_clock *clock, uint64_t ticks);
 
-// Length of a span, by the average rate since the start.
-int64_t co_clock_span(const co_clock *clock, uint64_t ticks);
+// Length of a span of `ticks` that belongs to an event at `at`, by the rate of the anchors around
+// that; 0 as long as no rate is known.
+int64_t co_clock_span(const co_clock *clock, uint64_t at, uint64_t ticks);
