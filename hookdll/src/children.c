@@ -6,11 +6,12 @@
 #include "hookdll/detour.h"
 #include "mapped_image.h"
 
-#define ANSWER_MS 10000u
+#define ANSWER_MS 3000u
 
 static SRWLOCK g_one_request = SRWLOCK_INIT;
 
-// False: not armed.
+// False: not armed, or the collector owes us an answer since the last time (it hangs, or somebody
+// has stopped it): the program does not pay for that again and again.
 static bool post_request(DWORD pid)
 {
     uint32_t epoch;
@@ -18,12 +19,18 @@ static bool post_request(DWORD pid)
     if (!t)
         return false;
     tl_child_mailbox *mailbox = &g_hk.section->child;
-    ResetEvent(g_hk.child_reply);
-    atomic_store(&mailbox->pid, pid);
-    atomic_fetch_add(&mailbox->request, 1);
-    SetEvent(g_hk.wake_collector);
+    bool answered = atomic_load(&mailbox->request) == atomic_load(&mailbox->reply);
+    if (answered) {
+        ResetEvent(g_hk.child_reply);
+        atomic_store(&mailbox->pid, pid);
+        atomic_fetch_add(&mailbox->request, 1);
+        SetEvent(g_hk.wake_collector);
+    } else {
+        hk_emit_log(t, epoch, TL_LEVEL_WARNING, 0, 0, pid,
+                    hk_text_of("A child process is not followed: ortscope did not answer."));
+    }
     hk_leave(t);
-    return true;
+    return answered;
 }
 
 static void show_to_collector(DWORD pid)
@@ -62,13 +69,13 @@ static void spawn_end(hk_thread *t, BOOL created, DWORD flags, const PROCESS_INF
 }
 
 // params and args with the creation flags named `flags` and the result named `process`.
-#define SPAWN_HOOK(name, params, args, suspended_args)                                             \
+#define SPAWN_HOOK(name, params, args, suspended_args, left_alone)                                 \
     typedef BOOL WINAPI name##_fn params;                                                          \
     static name##_fn *real_##name;                                                                 \
     static BOOL WINAPI hook_##name params                                                          \
     {                                                                                              \
         hk_thread *t;                                                                              \
-        if (!process || !spawn_begin(&t, flags))                                                   \
+        if (!process || (left_alone) || !spawn_begin(&t, flags))                                   \
             return real_##name args;                                                               \
         BOOL created = real_##name suspended_args;                                                 \
         spawn_end(t, created, flags, process);                                                     \
@@ -83,13 +90,15 @@ static void spawn_end(hk_thread *t, BOOL created, DWORD flags, const PROCESS_INF
 #define SPAWN_ARGS(f) app, command, pa, ta, inherit, f, env, dir, startup, process
 
 SPAWN_HOOK(CreateProcessW, (SPAWN_PARAMS(WCHAR, STARTUPINFOW)), (SPAWN_ARGS(flags)),
-           (SPAWN_ARGS(SPAWN_FLAGS)))
+           (SPAWN_ARGS(SPAWN_FLAGS)), false)
 SPAWN_HOOK(CreateProcessA, (SPAWN_PARAMS(char, STARTUPINFOA)), (SPAWN_ARGS(flags)),
-           (SPAWN_ARGS(SPAWN_FLAGS)))
+           (SPAWN_ARGS(SPAWN_FLAGS)), false)
+// Another user's token and suspended: a sandbox (browsers, Electron) that is not ready for a
+// foreign thread yet. It is left alone.
 SPAWN_HOOK(CreateProcessAsUserW, (HANDLE token, SPAWN_PARAMS(WCHAR, STARTUPINFOW)),
-           (token, SPAWN_ARGS(flags)), (token, SPAWN_ARGS(SPAWN_FLAGS)))
+           (token, SPAWN_ARGS(flags)), (token, SPAWN_ARGS(SPAWN_FLAGS)), flags &CREATE_SUSPENDED)
 SPAWN_HOOK(CreateProcessAsUserA, (HANDLE token, SPAWN_PARAMS(char, STARTUPINFOA)),
-           (token, SPAWN_ARGS(flags)), (token, SPAWN_ARGS(SPAWN_FLAGS)))
+           (token, SPAWN_ARGS(flags)), (token, SPAWN_ARGS(SPAWN_FLAGS)), flags &CREATE_SUSPENDED)
 
 static const struct {
     const char *name;
@@ -105,35 +114,40 @@ static const struct {
 };
 #define SPAWNERS (sizeof g_spawners / sizeof *g_spawners)
 
-static bool g_armed;
-static bool g_attached[SPAWNERS];
+static bool g_attached[SPAWNERS]; // our detour is in place
 
 void hk_children_arm(void)
 {
     const uint8_t *base = (const uint8_t *)GetModuleHandleW(L"kernelbase.dll");
     hk_detour_reason outcomes[SPAWNERS];
-    hk_detour_result result;
     if (!base || hk_detour_begin() != HK_DETOUR_OK)
         return;
     for (size_t i = 0; i < SPAWNERS; i++) {
-        outcomes[i] = HK_DETOUR_NOT_ATTACHED;
+        outcomes[i] = HK_DETOUR_NOT_COMMITTED;
+        if (g_attached[i]) // could not be let go of at the last disarming
+            continue;
         *g_spawners[i].real = hk_image_export(base, g_spawners[i].name);
         if (*g_spawners[i].real)
             hk_detour_attach_ex(g_spawners[i].real, g_spawners[i].hook, HK_DETOUR_OPTIONAL,
                                 &outcomes[i]);
     }
-    g_armed = hk_detour_commit(&result) == HK_DETOUR_OK;
+    bool committed = hk_detour_commit(NULL) == HK_DETOUR_OK;
     for (size_t i = 0; i < SPAWNERS; i++)
-        g_attached[i] = g_armed && outcomes[i] == HK_DETOUR_OK;
+        g_attached[i] = g_attached[i] || (committed && outcomes[i] == HK_DETOUR_OK);
 }
 
 void hk_children_disarm(void)
 {
-    if (!g_armed || hk_detour_begin() != HK_DETOUR_OK)
+    hk_detour_reason outcomes[SPAWNERS];
+    if (hk_detour_begin() != HK_DETOUR_OK)
         return;
-    for (size_t i = 0; i < SPAWNERS; i++)
+    for (size_t i = 0; i < SPAWNERS; i++) {
+        outcomes[i] = HK_DETOUR_NOT_COMMITTED;
         if (g_attached[i])
-            hk_detour_detach_ex(g_spawners[i].real, g_spawners[i].hook, HK_DETOUR_OPTIONAL, NULL);
+            hk_detour_detach_ex(g_spawners[i].real, g_spawners[i].hook, HK_DETOUR_OPTIONAL,
+                                &outcomes[i]);
+    }
     hk_detour_commit(NULL);
-    g_armed = false;
+    for (size_t i = 0; i < SPAWNERS; i++)
+        g_attached[i] = g_attached[i] && outcomes[i] != HK_DETOUR_OK;
 }

@@ -69,6 +69,10 @@ typedef struct hk_thread {
     hk_op_frame ops[HK_OP_DEPTH_MAX];
 } hk_thread;
 
+// Instead of a state: this thread is ending and has given its ring back. What other modules release
+// on it after that goes unrecorded.
+#define HK_THREAD_ENDED 1u
+
 #define HK_INSIDE_OPTIONS 1u
 #define HK_INSIDE_CREATE  2u
 #define HK_INSIDE_ENV     4u
@@ -84,9 +88,10 @@ typedef struct hk_module {
     int minor;   // the Y of version 1.Y.Z
     uint8_t *base;
     size_t size;
-    const void *const *api;     // the OrtApi table
-    void *orig[HK_API_COUNT];   // what to call to reach ORT: trampoline, or NULL if not hooked
-    void *target[HK_API_COUNT]; // the function in ORT
+    const void *const *api;      // the OrtApi table
+    void *orig[HK_API_COUNT];    // what to call to reach ORT: trampoline, or NULL if not hooked
+    void *target[HK_API_COUNT];  // the function in ORT
+    bool attached[HK_API_COUNT]; // our detour is in place
     uint32_t hooked, refused;
     bool armed;
     hk_tensor_layout layout;
@@ -104,6 +109,7 @@ typedef struct hk_state {
     HANDLE detach_event; // ours, for ever: ortscope_hook_detach asks the watcher
     HANDLE child_reply;  // ours, for ever: the collector has dealt with a child, or is gone
     HANDLE heap;
+    HANDLE volatile last_ended; // the thread of the target that ended last
     DWORD tls;
     uint32_t flags;
     _Atomic(hk_thread *) threads;
@@ -113,6 +119,8 @@ typedef struct hk_state {
 } hk_state;
 
 extern hk_state g_hk;
+
+NTSYSAPI BOOLEAN NTAPI RtlDllShutdownInProgress(void);
 
 // threads.c
 bool hk_threads_init(void);
@@ -177,7 +185,10 @@ static inline hk_thread *hk_enter(uint32_t *epoch)
     if (!(now & 1))
         return NULL;
     hk_thread *t = hk_thread_get();
-    if (!t && !(t = hk_thread_slow()))
+    if (__builtin_expect((uintptr_t)t <= HK_THREAD_ENDED, 0) && (t || !(t = hk_thread_slow())))
+        return NULL;
+    // A call of our own into ORT came back to a hook: it is not the program's.
+    if (__builtin_expect(atomic_load_explicit(&t->busy, memory_order_relaxed) != 0, 0))
         return NULL;
     atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -188,8 +199,6 @@ static inline hk_thread *hk_enter(uint32_t *epoch)
     *epoch = now;
     return t;
 }
-
-NTSYSAPI BOOLEAN NTAPI RtlDllShutdownInProgress(void);
 
 // As hk_enter, for hooks that take a lock. When a process ends, Windows first kills its other
 // threads, one of which may have held that lock; what is released after that goes unrecorded.

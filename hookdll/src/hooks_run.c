@@ -210,7 +210,7 @@ HK_HOOK(RunAsync, OrtStatus *,
          outputs, callback, user_data))
 {
     run_frame f;
-    async_run *run = callback ? hk_alloc(sizeof *run) : NULL;
+    async_run *run = callback && !RtlDllShutdownInProgress() ? hk_alloc(sizeof *run) : NULL;
     if (!run || !run_enter(&f, m, session, CALL_ASYNC)) {
         hk_free(run);
         return HK_ORIG(m, RunAsync)(session, run_options, input_names, inputs, input_len,

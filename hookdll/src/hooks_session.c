@@ -12,7 +12,7 @@ typedef struct frame {
 // False: call ORT and record nothing (not armed, or ORT calls itself inside such a call).
 static bool frame_begin(frame *f, uint32_t inside)
 {
-    f->t = hk_enter(&f->epoch);
+    f->t = hk_enter_to_lock(&f->epoch);
     if (!f->t)
         return false;
     bool nested = f->t->inside & inside;

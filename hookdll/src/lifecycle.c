@@ -81,15 +81,44 @@ static void disarm_all(void)
     InterlockedExchange((volatile LONG *)&ortscope_hook_state.attached, 0);
 }
 
+#define LAST_THREAD_CHECK_MS 500u
+#define THREAD_AM_I_LAST     12 // ThreadAmILastThread
+
+NTSYSAPI LONG NTAPI NtQueryInformationThread(HANDLE thread, int kind, void *out, ULONG bytes,
+                                             ULONG *out_bytes);
+
+// A process ends when its last thread does: we must not be the one that keeps it alive.
+static bool is_last_thread(void)
+{
+    ULONG last = 0;
+    return NtQueryInformationThread(GetCurrentThread(), THREAD_AM_I_LAST, &last, sizeof last,
+                                    NULL) == 0 &&
+           last != 0;
+}
+
+// The exit code of such a process is that of its last thread: the program's, not ours.
+static DWORD last_exit_code(void)
+{
+    DWORD code = 0;
+    if (g_hk.last_ended)
+        GetExitCodeThread(g_hk.last_ended, &code);
+    return code;
+}
+
 static DWORD WINAPI watcher(void *unused)
 {
     (void)unused;
     HANDLE handles[] = {g_hk.wake_hook, g_hk.collector_process, g_hk.detach_event};
     // The collector may have given up on us before this thread began.
     while (!atomic_load(&g_hk.section->stop)) {
-        if (WaitForMultipleObjects(3, handles, FALSE, INFINITE) != WAIT_OBJECT_0)
+        DWORD which = WaitForMultipleObjects(3, handles, FALSE, LAST_THREAD_CHECK_MS);
+        if (which == WAIT_OBJECT_0) {
+            SetEvent(g_hk.child_reply);
+        } else if (which != WAIT_TIMEOUT) {
             break; // the collector is dead, or somebody asked us to detach
-        SetEvent(g_hk.child_reply);
+        } else if (is_last_thread()) {
+            return last_exit_code(); // nobody is left to restore anything for
+        }
     }
     disarm_all();
     return 0;
@@ -137,7 +166,6 @@ static DWORD attach(const ort_hook_params *params)
         return ORT_HOOK_BAD_PARAMS;
     ResetEvent(g_hk.detach_event);
     ResetEvent(g_hk.child_reply);
-    g_hk.next_module = g_hk.next_session = g_hk.next_shape = g_hk.next_kernel = 0;
     ortscope_hook_state.collector_pid = params->collector_pid;
     arm_all();
     atomic_store(&g_hk.section->phase, TL_HOOK_ARMED);

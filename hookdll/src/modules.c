@@ -34,12 +34,39 @@ static void copy_string(char *to, size_t capacity, const char *from)
     to[len] = 0;
 }
 
-// Fills everything but `id`; false if this is no runtime that we know how to read.
+static bool in_image(const uint8_t *base, const void *address)
+{
+    return (size_t)((const uint8_t *)address - base) < hk_image_size(base);
+}
+
+// What OrtGetApiBase returns, read from its code instead of by calling it: every build has it as
+// `lea rax, [base]; ret`, perhaps behind a jump. Anything else is somebody who stands before the
+// real runtime, and whose code might do anything at this moment (load modules, wait, not be
+// initialised yet); the real one is seen when it is loaded.
+static const OrtApiBase *find_api_base(const uint8_t *base)
+{
+    const uint8_t *code = hk_image_export(base, "OrtGetApiBase");
+    int32_t offset;
+    for (int jumps = 0; code && code[0] == 0xe9 && jumps < 3; jumps++) {
+        memcpy(&offset, code + 1, sizeof offset);
+        code += 5 + offset;
+        if (!in_image(base, code))
+            return NULL;
+    }
+    if (!code || code[0] != 0x48 || code[1] != 0x8d || code[2] != 0x05 || code[7] != 0xc3)
+        return NULL;
+    memcpy(&offset, code + 3, sizeof offset);
+    const void *found = code + 7 + offset;
+    return in_image(base, found) ? found : NULL;
+}
+
+// Fills what is about the runtime; false if it is none that we know how to read. GetVersionString
+// and GetApi only return addresses: they can be called before the module is initialised.
 static bool describe(hk_module *m, uint8_t *base)
 {
-    OrtGetApiBaseFn *get_api_base = (OrtGetApiBaseFn *)hk_image_export(base, "OrtGetApiBase");
-    const OrtApiBase *api_base = get_api_base ? get_api_base() : NULL;
-    if (!api_base)
+    const OrtApiBase *api_base = find_api_base(base);
+    if (!api_base || !in_image(base, (const void *)api_base->GetApi) ||
+        !in_image(base, (const void *)api_base->GetVersionString))
         return false;
     m->base = base;
     m->size = hk_image_size(base);
@@ -72,22 +99,32 @@ static bool is_folded(const hk_module *m, int row)
     return false;
 }
 
-// Returns why nothing at all could be intercepted, or HK_DETOUR_OK.
+// Returns why nothing at all could be intercepted, or HK_DETOUR_OK. A function that we could not
+// let go of at the last disarming (somebody had patched over us) is still ours.
 static hk_detour_reason intercept(hk_module *m, hk_detour_reason outcomes[HK_API_COUNT])
 {
     size_t slot = (size_t)(m - g_hk.modules);
+    bool asked[HK_API_COUNT] = {0};
     hk_detour_result result = {0};
     result.reason = hk_detour_begin();
+    m->hooked = 0;
     for (int i = 0; i < HK_API_COUNT; i++) {
         outcomes[i] = HK_DETOUR_OK;
+        m->hooked += m->attached[i];
+        if (m->attached[i])
+            continue;
         m->target[i] = m->orig[i] = resolve(m, &hk_api_rows[i]);
-        if (result.reason == HK_DETOUR_OK && m->target[i] && !is_folded(m, i))
+        asked[i] = result.reason == HK_DETOUR_OK && m->target[i] && !is_folded(m, i);
+        if (asked[i])
             hk_detour_attach_ex(&m->orig[i], hk_api_rows[i].entries[slot], HK_DETOUR_OPTIONAL,
                                 &outcomes[i]);
     }
     if (result.reason == HK_DETOUR_OK)
         hk_detour_commit(&result);
-    m->hooked = result.committed;
+    for (int i = 0; i < HK_API_COUNT; i++)
+        if (asked[i])
+            m->attached[i] = result.reason == HK_DETOUR_OK && outcomes[i] == HK_DETOUR_OK;
+    m->hooked += result.committed;
     m->refused = result.skipped;
     m->armed = result.reason == HK_DETOUR_OK;
     return result.reason;
@@ -95,15 +132,20 @@ static hk_detour_reason intercept(hk_module *m, hk_detour_reason outcomes[HK_API
 
 static void restore(hk_module *m)
 {
-    if (!m->armed || hk_detour_begin() != HK_DETOUR_OK)
-        return;
-    size_t slot = (size_t)(m - g_hk.modules);
-    for (int i = 0; i < HK_API_COUNT; i++)
-        if (m->orig[i] && m->orig[i] != m->target[i])
-            hk_detour_detach_ex(&m->orig[i], hk_api_rows[i].entries[slot], HK_DETOUR_OPTIONAL,
-                                NULL);
-    hk_detour_commit(NULL);
+    hk_detour_reason outcomes[HK_API_COUNT];
     m->armed = false;
+    if (hk_detour_begin() != HK_DETOUR_OK)
+        return; // everything stays attached; the hooks pass calls on
+    size_t slot = (size_t)(m - g_hk.modules);
+    for (int i = 0; i < HK_API_COUNT; i++) {
+        outcomes[i] = HK_DETOUR_NOT_COMMITTED;
+        if (m->attached[i])
+            hk_detour_detach_ex(&m->orig[i], hk_api_rows[i].entries[slot], HK_DETOUR_OPTIONAL,
+                                &outcomes[i]);
+    }
+    hk_detour_commit(NULL);
+    for (int i = 0; i < HK_API_COUNT; i++)
+        m->attached[i] = m->attached[i] && outcomes[i] != HK_DETOUR_OK;
 }
 
 // ----------------------------------------------------------------------------------------- telling
@@ -194,7 +236,7 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
             no_ops = hk_ops_arm(base, m);
             copy = *m;
         } else {
-            problem = "a module exports OrtGetApiBase but does not behave as 1.8 or later does";
+            problem = "a module exports OrtGetApiBase but is not itself a runtime of 1.8 or later";
             m->base = NULL;
         }
     }
@@ -218,6 +260,7 @@ static void forget(const uint8_t *base)
         id = m->id;
         m->armed = false;
         m->base = NULL;
+        memset(m->attached, 0, sizeof m->attached);
     }
     ReleaseSRWLockExclusive(&g_hk.lock);
     uint32_t epoch;

@@ -84,6 +84,7 @@ enum {
     XX(KernelInfo_GetNodeName, 244, 15, OrtStatus *, (const OrtKernelInfo *, char *, size_t *))    \
     XX(KernelInfoGetConstantInput_tensor, 249, 15, OrtStatus *,                                    \
        (const OrtKernelInfo *, size_t, int *, const OrtValue **))                                  \
+    XX(HasValue, 192, 10, OrtStatus *, (const OrtValue *, int *))                                  \
     XX(GetBuildInfoString, 254, 15, const char *, (void))                                          \
     XX(GetModelEditorApi, 291, 22, const void *const *, (void))                                    \
     XX(EpDevice_EpName, 312, 22, const char *, (const OrtEpDevice *))                              \

@@ -115,9 +115,12 @@ void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s)
 {
     hk_text texts[] = {hk_text_of(s->model),   hk_text_of(s->graph),     hk_text_of(s->producer),
                        hk_text_of(s->options), hk_text_of(s->providers), hk_text_of(s->message)};
-    if (hk_emit(t, epoch, TL_EVENT_Session, s->created_ticks, &s->facts, sizeof s->facts, texts,
-                sizeof texts / sizeof *texts))
-        atomic_store(&s->announced, 1);
+    uint32_t unsaid = 0;
+    if (!atomic_compare_exchange_strong(&s->announced, &unsaid, 1))
+        return; // another thread does it
+    if (!hk_emit(t, epoch, TL_EVENT_Session, s->created_ticks, &s->facts, sizeof s->facts, texts,
+                 sizeof texts / sizeof *texts))
+        atomic_store(&s->announced, 0);
 }
 
 // ------------------------------------------------------------------------------------- life of one
@@ -179,6 +182,8 @@ void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession
 hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
 {
     static SRWLOCK lock = SRWLOCK_INIT; // two threads may meet the same session first
+    if (RtlDllShutdownInProgress())
+        return NULL;
     AcquireSRWLockExclusive(&lock);
     hk_session *s = hk_session_find(session);
     if (!s && (s = session_alloc(m)) != NULL) {
@@ -215,8 +220,9 @@ hk_session *hk_session_sole_in_flight(void)
 
 void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session)
 {
-    hk_session *s = hk_registry_remove(&g_sessions, session);
-    if (!s)
+    // Often not a session at all (see ReleaseSession): found out without a lock.
+    hk_session *s = hk_session_find(session);
+    if (!s || hk_registry_remove(&g_sessions, session) != s)
         return;
     if (!atomic_load(&s->announced))
         hk_session_announce(t, epoch, s);

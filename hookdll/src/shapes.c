@@ -58,9 +58,12 @@ static void read_officially(hk_module *m, const OrtValue *value, hk_tensor *out)
     out->dims = out->buffer;
     if (!value)
         return;
-    int is_tensor = 0;
-    OrtStatus *status = ORT_CALL(m, IsTensor)(value, &is_tensor);
-    if (!status)
+    // An optional output that the model left out is a tensor by its type and has none.
+    int has_value = 1, is_tensor = 0;
+    OrtStatus *status = ORT_HAS(m, HasValue) ? ORT_CALL(m, HasValue)(value, &has_value) : NULL;
+    if (!status && has_value)
+        status = ORT_CALL(m, IsTensor)(value, &is_tensor);
+    if (!status && has_value)
         status = is_tensor ? read_tensor(m, value, out)
                            : ORT_CALL(m, GetValueType)(value, &out->onnx_type);
     if (status) {
@@ -231,7 +234,7 @@ uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int directi
                         uint64_t fingerprint, size_t count, hk_named_tensor_fn *get, void *context)
 {
     static SRWLOCK lock = SRWLOCK_INIT;
-    if (count > TENSORS_MAX)
+    if (count > TENSORS_MAX || RtlDllShutdownInProgress())
         return 0;
     AcquireSRWLockExclusive(&lock);
     uint32_t number = hk_shapes_lookup(s, direction, fingerprint);

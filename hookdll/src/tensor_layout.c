@@ -159,6 +159,8 @@ void hk_layout_learn(hk_tensor_layout *layout, const OrtValue *value, int elemen
 {
     static SRWLOCK lock = SRWLOCK_INIT;
     const uint64_t *words = (const uint64_t *)value;
+    if (words[2] != layout->tensor_type || !words[0])
+        return;
     uint64_t type = *(const uint64_t *)((const uint8_t *)(uintptr_t)words[0] + layout->type_at);
     AcquireSRWLockExclusive(&lock);
     uint32_t count = atomic_load(&layout->type_count);

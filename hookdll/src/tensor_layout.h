@@ -46,8 +46,8 @@ void hk_layout_learn(hk_tensor_layout *layout, const OrtValue *value, int elemen
 static inline bool hk_layout_read(const hk_tensor_layout *layout, const OrtValue *value,
                                   int *element_type, const int64_t **dims, size_t *rank)
 {
-    const uint64_t *words = (const uint64_t *)value; // tensor, its owner's block, type
-    if (words[2] != layout->tensor_type)
+    const uint64_t *words = (const uint64_t *)value;  // tensor, its owner's block, type
+    if (words[2] != layout->tensor_type || !words[0]) // an optional output may have no tensor
         return false;
     const uint8_t *tensor = (const uint8_t *)(uintptr_t)words[0];
     uint64_t type = *(const uint64_t *)(tensor + layout->type_at);

@@ -22,6 +22,8 @@ static hk_thread *take_unused(void)
 
 hk_thread *hk_thread_slow(void)
 {
+    if (RtlDllShutdownInProgress()) // the heap's lock may be held by a thread that was killed
+        return NULL;
     DWORD error = GetLastError();
     hk_thread *t = take_unused();
     if (!t && (t = hk_alloc(sizeof *t)) != NULL) {
@@ -42,19 +44,31 @@ hk_thread *hk_thread_slow(void)
     return t;
 }
 
+// The exit code of the thread that ended last, for the watcher (lifecycle.c).
+static void note_exit(void)
+{
+    HANDLE self = NULL;
+    DuplicateHandle(GetCurrentProcess(), GetCurrentThread(), GetCurrentProcess(), &self, 0, FALSE,
+                    DUPLICATE_SAME_ACCESS);
+    HANDLE former = InterlockedExchangePointer(&g_hk.last_ended, self);
+    if (former)
+        CloseHandle(former);
+}
+
 void hk_thread_end(void)
 {
+    if (atomic_load(&g_hk.epoch) & 1)
+        note_exit();
     hk_thread *t = hk_thread_get();
-    if (!t)
+    TlsSetValue(g_hk.tls, (void *)(uintptr_t)HK_THREAD_ENDED);
+    if ((uintptr_t)t <= HK_THREAD_ENDED)
         return;
-    uint32_t epoch;
-    if (hk_enter(&epoch)) {
-        if (t->epoch == epoch)
-            tl_producer_release(&t->producer);
-        hk_leave(t);
-    }
+    uint32_t now = atomic_load(&g_hk.epoch);
+    atomic_store(&t->busy, 1);
+    if ((now & 1) && atomic_load(&g_hk.epoch) == now && t->epoch == now)
+        tl_producer_release(&t->producer);
+    hk_leave(t);
     t->epoch = 0;
-    TlsSetValue(g_hk.tls, NULL);
     atomic_store(&t->in_use, 0);
 }
 
@@ -63,7 +77,8 @@ void hk_thread_end(void)
 bool hk_threads_wait_idle(void)
 {
     FlushProcessWriteBuffers();
-    for (unsigned round = 0; round < 2000; round++) {
+    ULONGLONG begin = GetTickCount64();
+    for (unsigned round = 0; GetTickCount64() - begin < 2000; round++) {
         bool idle = true;
         for (hk_thread *t = atomic_load(&g_hk.threads); t; t = t->next)
             idle = idle && atomic_load(&t->busy) == 0;
