@@ -21,7 +21,9 @@ cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *b)
             (an_kernel_shape){.kernel = b->columns[TM_kernel_shape_kernel][row],
                               .run_inputs = b->columns[TM_kernel_shape_run_inputs][row],
                               .inputs = b->columns[TM_kernel_shape_inputs][row],
-                              .outputs = b->columns[TM_kernel_shape_outputs][row]};
+                              .outputs = b->columns[TM_kernel_shape_outputs][row],
+                              .flops = NAN};
+        o->shapes_ready = false;
     }
     return CM_OK;
 }

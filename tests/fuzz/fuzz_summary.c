@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Any rows, in any order, with any numbers, into a summary and out of it as text, JSON and CSV: no
-// crash, no endless loop, no undefined arithmetic, and JSON without a raw control character.
+// Any rows, in any order, with any numbers, into a summary and out of it as text, JSON and CSV, and
+// into tables of operators: no crash, no endless loop, no undefined arithmetic, and JSON without a
+// raw control character.
 //
 // Input: blocks of [kind, rows - 1, then 1 or 8 bytes a value]. A value below 0xf0 is itself (small
 // ids meet each other), 0xf0.. introduces 8 bytes.
@@ -60,7 +61,7 @@ static tm_reader *reader_with_strings(void)
     return reader;
 }
 
-static void add_block(an_summary *s, const tm_reader *reader, input *in)
+static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input *in)
 {
     static int64_t values[TM_MAX_COLUMNS][256];
     tm_block block = {.kind = (tm_kind)(next_value(in) % TM_KIND_COUNT)};
@@ -74,7 +75,7 @@ static void add_block(an_summary *s, const tm_reader *reader, input *in)
             values[c][row] = next_value(in);
         block.columns[c] = values[c];
     }
-    if (an_summary_add(s, reader, &block) != CM_OK)
+    if (an_summary_add(s, reader, &block) != CM_OK || an_ops_add(ops, reader, &block) != CM_OK)
         abort();
 }
 
@@ -93,18 +94,44 @@ static void print(const an_summary *s, const tm_reader *reader)
     cm_out_deinit(&io.out);
 }
 
+static void make_tables(an_ops *ops)
+{
+    if (an_ops_finish(ops) != CM_OK)
+        abort();
+    for (int by = AN_BY_NODE; by <= AN_BY_THREAD; by++) {
+        an_op_choice choice = {.by = (an_op_by)by, .sort = (an_op_sort)by, .filter = "o"};
+        an_op_table *table;
+        uint64_t self = 0;
+        if (an_ops_table(ops, &choice, &table) != CM_OK || an_op_table_measure(table, 3) != CM_OK)
+            abort();
+        for (size_t i = 0; i < table->row_count; i++) {
+            const an_op_row *row = &table->rows[i];
+            self = row->sums.self_ns > self ? row->sums.self_ns : self;
+            if (row->sums.calls == 0 || row->sums.self_ns > row->sums.total_ns)
+                abort();
+        }
+        if (self > table->all.self_ns)
+            abort();
+        an_op_table_destroy(table);
+    }
+    an_ops_destroy(ops);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input in = {data, data + size};
     tm_reader *reader = reader_with_strings();
+    const an_op_options everything = {true, true, true};
     an_summary *s;
-    if (an_summary_create(&s) != CM_OK)
+    an_ops *ops;
+    if (an_summary_create(&s) != CM_OK || an_ops_create(&everything, &ops) != CM_OK)
         abort();
     while (in.end - in.at > 2)
-        add_block(s, reader, &in);
+        add_block(s, ops, reader, &in);
     if (an_summary_finish(s) != CM_OK)
         abort();
     print(s, reader);
+    make_tables(ops);
     an_summary_destroy(s);
     return 0;
 }

@@ -152,9 +152,9 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_
     if (t->op_count == 0) {
         cm_out_flush(&io->out);
         vw_message(t->any_ops
-                       ? "No operators of this run were recorded, only of others: it was not "
-                         "chosen (`--ops sample` and `--ops slow` leave runs out), or it is "
-                         "not known which of several runs at once they belong to."
+                       ? "No operators of this run were recorded, only of others: it was left "
+                         "out (`--ops sample:N`), or it is not known which of several runs "
+                         "at once they belong to."
                        : "No operators were recorded; record with `ortscope run --ops all` "
                          "or `ortscope attach --ops all`.");
         return;
