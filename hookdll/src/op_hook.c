@@ -185,7 +185,7 @@ void *hk_op_destroy(void *self, unsigned flags)
 {
     const hk_vtable *v = hk_vtable_of(self);
     uint32_t epoch;
-    hk_thread *t = hk_enter(&epoch);
+    hk_thread *t = hk_enter_to_lock(&epoch);
     if (t) {
         tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch)};
         if (end.kernel)

@@ -58,6 +58,8 @@ static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
 
 hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t epoch)
 {
+    if (RtlDllShutdownInProgress()) // see hk_enter_to_lock
+        return NULL;
     AcquireSRWLockExclusive(&g_lock);
     _Atomic(hk_kernel *) *link = link_to(self);
     hk_kernel *k = link ? atomic_load(link) : NULL;
