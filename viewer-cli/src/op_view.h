@@ -50,5 +50,7 @@ void vw_ops_csv(vw_io *io, const vw_ops *v);
 // ------------------------------------------------------------------------------- in the summary
 
 void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n);
+// Executions that belong to no session's operators, if there are any.
+void vw_untold_ops_text(vw_io *io, const an_summary *s);
 // The keys "ops" and "ops_notes" of a session.
 void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n);

@@ -117,6 +117,21 @@ void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n)
     an_op_table_destroy(providers);
 }
 
+void vw_untold_ops_text(vw_io *io, const an_summary *s)
+{
+    char count[32];
+    uint64_t untold = an_ops_untold(s->ops);
+    if (untold == 0)
+        return;
+    cm_format_count(count, sizeof count, untold);
+    cm_out_char(&io->out, '\n');
+    vw_style_on(io, VW_WARN);
+    cm_out_printf(&io->out, "Not shown: %s execution%s of operators", count,
+                  untold == 1 ? "" : "s");
+    vw_style_off(io, VW_WARN);
+    cm_out_printf(&io->out, ". There are more than %d different ones.\n", AN_MAX_KERNELS);
+}
+
 // -------------------------------------------------------------------------------------------- JSON
 
 static void json_op(cm_json *j, const an_op_table *nodes, const an_op_row *row)
@@ -145,7 +160,7 @@ static void json_note(cm_json *j, uint64_t count, const char *one, const char *m
 }
 
 // What the numbers in "ops" do not say by themselves.
-static void json_notes(cm_json *j, const an_op_table *nodes)
+static void json_notes(cm_json *j, const an_summary *s, const an_op_table *nodes)
 {
     uint64_t submitting = 0, more = nodes->row_count > JSON_OPS ? nodes->row_count - JSON_OPS : 0;
     for (size_t i = 0; i < nodes->row_count; i++)
@@ -160,6 +175,8 @@ static void json_notes(cm_json *j, const an_op_table *nodes)
     json_note(j, nodes->all.ambiguous, "execution could not be assigned to a run",
               "executions could not be assigned to a run");
     json_note(j, nodes->all.failed, "execution failed", "executions failed");
+    json_note(j, an_ops_untold(s->ops), "execution is in no session: too many different operators",
+              "executions are in no session: too many different operators");
 }
 
 void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n)
@@ -174,7 +191,7 @@ void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n)
     cm_json_key(j, "ops_notes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     if (made)
-        json_notes(j, nodes);
+        json_notes(j, s, nodes);
     cm_json_end(j);
     an_op_table_destroy(nodes);
 }

@@ -2,6 +2,7 @@
 // `ortscope summary` for people: who ran what on which runtime, the sessions, what went wrong.
 #include "analysis/names.h"
 #include "common/text.h"
+#include "op_view.h"
 #include "summary_view.h"
 #include "table.h"
 
@@ -311,6 +312,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_capture(io, s, header);
     write_totals(io, s);
     write_sessions(io, s, choice);
+    vw_untold_ops_text(io, s);
     write_failed_sessions(io, s, choice);
     write_messages(io, s);
     write_losses(io, s);

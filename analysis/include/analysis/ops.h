@@ -23,8 +23,8 @@
 
 #include <stdbool.h>
 
-#define AN_MAX_KERNELS       (256 * 1024) // told apart; executions of others are counted as `untold`
-#define AN_MAX_OP_HISTOGRAMS 4096         // rows of a table that can have percentiles
+#define AN_MAX_KERNELS       (1024 * 1024) // told apart; executions of others are counted as `untold`
+#define AN_MAX_OP_HISTOGRAMS 4096          // rows of a table that can have percentiles
 
 typedef struct an_ops an_ops;
 
@@ -37,9 +37,9 @@ typedef struct an_op_options {
 cm_status an_ops_create(const an_op_options *options, an_ops **out); // NULL: none
 void an_ops_destroy(an_ops *o);
 
-// Takes in kernel, op and session blocks; with flops also kernel_shape, shape, tensor and run. Other kinds
-// are left alone. The op rows of a block may stand in any order; over the blocks those of one
-// thread must come in the order of their ends, as they are recorded.
+// Takes in kernel, op and session blocks; with flops also kernel_shape, shape, tensor and run.
+// Other kinds are left alone. The op rows of a block may stand in any order; over the blocks those
+// of one thread must come in the order of their ends, as they are recorded.
 cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *block);
 
 // After the last block, before the first question.
