@@ -153,6 +153,24 @@ static cm_status take_op(vw_timeline *t, const tm_block *b, size_t row)
     return CM_OK;
 }
 
+static uint64_t distance(int64_t a, int64_t b)
+{
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+// A row of op: one of the run, or of another one that may be the nearest.
+static cm_status look_at_op(vw_timeline *t, const tm_block *b, size_t row)
+{
+    int64_t run = b->columns[TM_op_run][row];
+    if (run <= 0 || b->columns[TM_op_session][row] != t->session)
+        return CM_OK;
+    if (run == t->run)
+        return take_op(t, b, row);
+    if (t->nearest == 0 || distance(run, t->run) < distance(t->nearest, t->run))
+        t->nearest = run;
+    return CM_OK;
+}
+
 static cm_status read_ops(vw_timeline *t, const char *path)
 {
     tm_reader *reader;
@@ -163,8 +181,7 @@ static cm_status read_ops(vw_timeline *t, const char *path)
     while ((status = tm_reader_next(reader, &b)) == CM_OK) {
         t->any_ops = true;
         for (size_t row = 0; row < b.row_count && status == CM_OK; row++)
-            if (b.columns[TM_op_run][row] == t->run && b.columns[TM_op_session][row] == t->session)
-                status = take_op(t, &b, row);
+            status = look_at_op(t, &b, row);
         if (status != CM_OK)
             break;
     }

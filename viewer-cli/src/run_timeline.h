@@ -30,6 +30,7 @@ typedef struct vw_timeline {
     cm_map kernel_by_id;
     tm_reader *reader; // for the strings
     bool any_ops;      // the file has operators of other runs
+    int64_t nearest;   // run of the session that has some, 0: none
 } vw_timeline;
 
 // Finds the run (of any session if only one has such a run) and its operators.

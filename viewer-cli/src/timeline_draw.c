@@ -151,12 +151,16 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_
     write_head(io, t);
     if (t->op_count == 0) {
         cm_out_flush(&io->out);
-        vw_message(t->any_ops
-                       ? "No operators of this run were recorded, only of others: it was left "
-                         "out (`--ops sample:N`), or it is not known which of several runs "
-                         "at once they belong to."
-                       : "No operators were recorded; record with `ortscope run --ops all` "
-                         "or `ortscope attach --ops all`.");
+        if (t->nearest)
+            vw_message("No operators of this run were recorded; the nearest run that has some is "
+                       "%lld.",
+                       (long long)t->nearest);
+        else if (t->any_ops)
+            vw_message("No operators of this run were recorded, only of other sessions, or it is "
+                       "not known which of several runs at once they belong to.");
+        else
+            vw_message("No operators were recorded; record with `ortscope run --ops all` or "
+                       "`ortscope attach --ops all`.");
         return;
     }
     write_lines(io, t, bar_columns);
