@@ -298,7 +298,8 @@ def _short(value):
 
 
 def _leftovers(word):
-    names = ("ort_driver.exe", "node.exe", "ortscope.exe")
+    names = ("ort_driver.exe", "node.exe", "ortscope.exe", "odd_runs.exe", "odd_thread_ends.exe",
+             "odd_rehook.exe", "odd_last_thread.exe", "odd_spawns.exe")
     return [(name, pid) for name in names for pid in linux_pids(name, word)]
 
 

@@ -9,6 +9,7 @@ is needed and the bytes never change.
   counts.onnx  A int64[batch,length] -> doubled = A + A, total = ReduceSum(A, axis 1)
   pick.onnx    I int64[n] -> picked = Gather(constant float[5], I); fails for an index out of range
   pieces.onnx  P float[n,4], scale float[] -> parts = SplitToSequence(P), scaled = P * scale
+  absent.onnx  -> out optional(float), which has no value
   unknown.onnx one node of an operator that does not exist
   garbage.onnx bytes that are no protobuf
 """
@@ -59,21 +60,31 @@ def sequence_type(element):
     return blob(4, blob(1, element))
 
 
+def optional_type(element):
+    """TypeProto.optional_type=9 {elem_type=1}."""
+    return blob(9, blob(1, element))
+
+
 def value(name, type_proto):
     """ValueInfoProto: name=1, type=2."""
     return blob(1, name) + blob(2, type_proto)
 
 
 def node(op, inputs, outputs, attributes=()):
-    """NodeProto: input=1, output=2, name=3, op_type=4, attribute=5 {name=1, i=3, type=20}."""
+    """NodeProto: input=1, output=2, name=3, op_type=4, attribute=5 {name=1, i=3, tp=14, type=20}.
+
+    An attribute's value is an integer, or the bytes of a TypeProto.
+    """
     out = b"".join(blob(1, i) for i in inputs) + b"".join(blob(2, o) for o in outputs)
     out += blob(3, op.lower() + "_" + outputs[0]) + blob(4, op)
-    for name, integer in attributes:
-        out += blob(5, blob(1, name) + number(3, integer) + number(20, 2))
+    for name, content in attributes:
+        is_type = isinstance(content, bytes)
+        out += blob(5, blob(1, name) + (blob(14, content) + number(20, 13) if is_type
+                                        else number(3, content) + number(20, 2)))
     return out
 
 
-def model(graph_name, nodes, inputs, outputs, initializers=()):
+def model(graph_name, nodes, inputs, outputs, initializers=(), opset=13):
     """ModelProto: ir_version=1, producer_name=2, producer_version=3, graph=7, opset_import=8.
 
     GraphProto: node=1, name=2, initializer=5, input=11, output=12.
@@ -81,9 +92,8 @@ def model(graph_name, nodes, inputs, outputs, initializers=()):
     graph = b"".join(blob(1, n) for n in nodes) + blob(2, graph_name)
     graph += b"".join(blob(5, i) for i in initializers)
     graph += b"".join(blob(11, i) for i in inputs) + b"".join(blob(12, o) for o in outputs)
-    opset = blob(1, "") + number(2, 13)
     return (number(1, 8) + blob(2, "ortscope-tests") + blob(3, "1") + blob(7, graph)
-            + blob(8, opset))
+            + blob(8, blob(1, "") + number(2, opset)))
 
 
 def affine():
@@ -129,6 +139,12 @@ def pieces():
         [value("parts", sequence_type(part)), value("scaled", tensor_type(FLOAT, ["n", 4]))])
 
 
+def absent():
+    scalar = tensor_type(FLOAT, [])
+    return model("absent_graph", [node("Optional", [], ["out"], [("type", scalar)])], [],
+                 [value("out", optional_type(scalar))], opset=15)
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -141,7 +157,8 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "pieces": pieces(),
-             "unknown": unknown(), "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
+             "absent": absent(), "unknown": unknown(),
+             "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as out:
             out.write(data)

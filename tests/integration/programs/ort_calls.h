@@ -134,6 +134,7 @@ typedef struct ort_env_options {
     X(169, 8, OrtStatus *, CreateSessionFromArrayWithPrepackedWeightsContainer, \
       (const OrtEnv *, const void *, size_t, const OrtSessionOptions *, OrtPrepacked *, \
        OrtSession **)) \
+    X(192, 10, OrtStatus *, HasValue, (const OrtValue *, int *)) \
     X(216, 12, OrtStatus *, SessionOptionsAppendExecutionProvider, \
       (OrtSessionOptions *, const char *, const char *const *, const char *const *, size_t)) \
     X(260, 16, OrtStatus *, RunAsync, \

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Programs that do one unusual thing each (programs/odd_*.c): they go on as if ortscope were not
+there, and what can be recorded is.
+
+Every program gets the test's folder as its last argument, by which one that hangs is found."""
+import collections
+import os
+import re
+import signal
+import subprocess
+
+import harness as h
+
+MODEL = "build/integration/models/absent.onnx"
+SPAWNS = 5
+# CreateProcess may wait once for an ortscope that does not answer (3 s); five times 10 s, as it
+# was, is far beyond this, and a busy machine far below.
+SPAWNS_MS = 15000
+
+
+def program(name):
+    return "%s/%s.exe" % (h.BIN, name)
+
+
+def under_run(checker, name, *command):
+    """Runs the command under ortscope: the exit code, its output and the timeline."""
+    trace = "%s/%s.ortl" % (checker.folder, name)
+    done = h.ortscope(checker.folder, name, "run", "-o", trace, "--", *command, checker.folder,
+                      timeout=60)
+    if done.code is None:
+        raise h.Failure("%s: the program hangs" % name)
+    return done, h.load(trace)
+
+
+class Talking:
+    """A program that is told what to do by lines on its standard input."""
+
+    def __init__(self, checker, name, command):
+        self.program = h.Program(checker.folder, name, command + [checker.folder],
+                                 stdin=subprocess.PIPE)
+
+    def answer(self, pattern, number=1):
+        """Waits for the pattern's numberth match in the output; returns its groups."""
+        found = h.wait_until(lambda: re.findall(pattern, self.program.out)[number - 1:],
+                             "waiting for '%s' number %d" % (pattern, number), timeout=60,
+                             program=self.program)
+        return found[0]
+
+    def tell(self, line):
+        self.program.process.stdin.write(line.encode() + b"\n")
+        self.program.process.stdin.flush()
+
+    def finish(self):
+        """Ends its input; the exit code."""
+        self.program.process.stdin.close()
+        return self.program.wait(60)
+
+
+def check_whole(checker, what, timeline):
+    checker.equal("%s: the file is whole, nothing lost" % what,
+                  (timeline.damage, h.lost(timeline)), (None, 0))
+
+
+# ----------------------------------------------------------------------------- ONNX Runtime itself
+
+
+def output_without_a_value(checker):
+    """an optional output that the model leaves out: typed as a tensor, but there is none"""
+    for version in ("1.15.0", "1.23.2", "1.30.0"):
+        done, timeline = under_run(checker, version, program("odd_runs"), h.dll(version), MODEL, 3)
+        checker.equal("%s: ends with its code, outputs had no value" % version,
+                      (done.code, done.out.strip()), (6, "runs 3 with a value 0"))
+        check_whole(checker, version, timeline)
+        checker.equal("%s: its runs" % version,
+                      [(r["run"], r["status"]) for r in timeline.rows("run")],
+                      [(1, 0), (2, 0), (3, 0)])
+        checker.equal("%s: nothing is made up about the output" % version,
+                      [(t["name"], t["onnx_type"], t["element_type"], t["dims"])
+                       for t in timeline.rows("tensor")], [("out", 0, 0, "")])
+
+
+def proxy_before_the_runtime(checker):
+    """a DLL that exports OrtGetApiBase and loads the real runtime inside it"""
+    done, timeline = under_run(checker, "run", program("odd_runs"), h.BIN + "/odd_proxy.dll", MODEL,
+                               4, h.dll(h.NEWEST))
+    checker.equal("ends with its code", (done.code, done.out.strip()),
+                  (6, "runs 4 with a value 0"))
+    check_whole(checker, "run", timeline)
+    checker.equal("the real runtime is the only module",
+                  [m["version"] for m in timeline.rows("module")], [h.NEWEST])
+    checker.equal("its runs are recorded", len(timeline.rows("run")), 4)
+    told = [row["message"] for row in timeline.rows("log")]
+    checker.true("the file says that the proxy is not recorded",
+                 any("is not itself a runtime" in text for text in told), told)
+
+
+def sessions_released_as_threads_end(checker):
+    """more threads than rings, each of which releases its session in its last moments"""
+    threads, runs = 90, 20
+    done, timeline = under_run(checker, "run", program("odd_thread_ends"), h.dll("1.20.1"), MODEL,
+                               threads, runs)
+    checker.equal("ends with its code", (done.code, done.out.strip()),
+                  (6, "released at the end of a thread: %d" % threads))
+    check_whole(checker, "run", timeline)
+    checker.equal("all sessions", len(timeline.rows("session")), threads + 1)
+    of_session = collections.Counter(row["session"] for row in timeline.rows("run"))
+    checker.equal("all runs, each with its session", sorted(of_session.values()),
+                  [1] * threads + [runs])
+
+
+# --------------------------------------------------------------------------- processes and threads
+
+
+def hooked_over(checker):
+    """somebody patches CreateProcessW over our jump; then we leave and come again"""
+    target = Talking(checker, "target", [program("odd_rehook")])
+    pid = int(target.answer(r"pid (\d+)"))
+    children = 0
+    for i in (1, 2):
+        trace = "%s/%d.ortl" % (checker.folder, i)
+        collector = h.attach(checker.folder, "attach-%d" % i, pid, trace)
+        if i == 1:
+            target.tell("over")
+            target.answer("hooked over")
+        for _ in range(2):
+            target.tell("spawn")
+            children += 1
+            target.answer("child good", children)
+        left = h.ortscope(checker.folder, "detach-%d" % i, "detach", pid)
+        checker.equal("attach %d: both end well" % i, (left.code, collector.wait()), (0, 0))
+        target.tell("spawn")
+        children += 1
+        target.answer("child good", children)
+        timeline = h.load(trace)
+        check_whole(checker, "attach %d" % i, timeline)
+        checker.equal("attach %d: the children are followed" % i,
+                      [p["how"] for p in timeline.rows("process")], [1, 2, 2])
+    checker.equal("no call came back to its own hook", target.finish(), 5)
+
+
+def last_thread_ends_the_process(checker):
+    """nobody calls ExitProcess: the process is over when its own threads are, with their code"""
+    done, timeline = under_run(checker, "run", program("odd_last_thread"))
+    checker.equal("run: exit code", (done.code, [p["exit_code"] for p in timeline.rows(
+        "process_end")]), (7, [7]))
+    target = Talking(checker, "target", [program("odd_last_thread")])
+    pid = int(target.answer(r"pid (\d+)"))
+    trace = checker.folder + "/attach.ortl"
+    collector = h.attach(checker.folder, "attach", pid, trace)
+    checker.equal("attached: exit code", target.finish(), 7)
+    checker.equal("attach ends well", collector.wait(60), 0)
+    timeline = h.load(trace)
+    checker.equal("attached: exit code in the file",
+                  [p["exit_code"] for p in timeline.rows("process_end")], [7])
+
+
+def ortscope_stands_still(checker):
+    """ortscope is stopped while the program starts children: they run, it hardly waits"""
+    trace = checker.folder + "/run.ortl"
+    target = Talking(checker, "run", [h.ORTSCOPE, "run", "-o", trace, "--", program("odd_spawns")])
+    target.answer("ready")
+    stopped = h.linux_pids("ortscope.exe", trace)[0]
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        for i in range(1, SPAWNS + 1):
+            target.tell("spawn")
+            target.answer(r"spawn %d took (\d+) ms" % i)
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    spawns = re.findall(r"took (\d+) ms code (\d+)", target.program.out)
+    checker.equal("every child ran", [code for _, code in spawns], ["33"] * SPAWNS)
+    took = [int(ms) for ms, _ in spawns]
+    checker.true("CreateProcess took at most %d ms together" % SPAWNS_MS, sum(took) <= SPAWNS_MS,
+                 took)
+    spawned = SPAWNS
+
+    def followed():
+        nonlocal spawned
+        spawned += 1
+        target.tell("spawn")
+        target.answer(r"spawn %d took" % spawned)
+        return len(h.load(trace).rows("process")) > 1
+
+    h.wait_until(followed, "children are followed again", timeout=60, program=target.program)
+    checker.equal("the program ends with its code", target.finish(), 5)
+    timeline = h.load(trace)
+    check_whole(checker, "run", timeline)
+    told = [row["message"] for row in timeline.rows("log") if "not followed" in row["message"]]
+    checker.true("the file says which children are missing", len(told) >= SPAWNS - 1,
+                 timeline.rows("log"))
+
+
+TESTS = [output_without_a_value, proxy_before_the_runtime, sessions_released_as_threads_end,
+         hooked_over, last_thread_ends_the_process, ortscope_stands_still]
+
+if __name__ == "__main__":
+    h.run_tests("test_odd_targets", TESTS)
