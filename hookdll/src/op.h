@@ -30,6 +30,16 @@ typedef void *hk_destroy_fn(void *self, unsigned flags);
 // ------------------------------------------------------------------------------------------
 // vtables
 
+// Where a context keeps the values of its node (op_outputs.c).
+typedef struct hk_context_layout {
+    _Atomic uint32_t state; // HK_LAYOUT_*
+    uint32_t attempts;
+    uint32_t starts_at;  // in the context: where the node's inputs, implicit inputs, outputs begin
+    uint32_t values_at;  // in the frame: address of all values
+    uint32_t info_at;    // in the frame: address of what knows which value is which
+    uint32_t indexes_at; // in that: address of the values' numbers, node by node
+} hk_context_layout;
+
 typedef struct hk_op_module {
     uint8_t *base;      // NULL: slot free
     hk_module *runtime; // the C API that speaks for its kernels
@@ -38,6 +48,7 @@ typedef struct hk_op_module {
     uint32_t vtable_count;
     uint32_t *vtable_rvas; // hk_alloc
     hk_scan scan;
+    hk_context_layout context;
 } hk_op_module;
 
 typedef struct hk_vtable {
@@ -129,7 +140,11 @@ size_t hk_class_text(const char *decorated, char *out, size_t capacity);
 // ------------------------------------------------------------------------------------------
 // executions
 
-void hk_op_shapes_clear(void);
+// The values of a kernel's outputs, after it ran: NULL for each that is not there. False if they
+// can't be had without asking ORT to make them. `inputs` are what the C API calls its inputs.
+bool hk_context_outputs(hk_context_layout *layout, const void *self, const void *context,
+                        const OrtValue *const *inputs, size_t input_count, const OrtValue **outputs,
+                        size_t output_count);
 
 // Reads the shapes of a kernel's inputs, before it runs.
 void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,

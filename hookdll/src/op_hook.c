@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One execution of a kernel: the hottest path of all. See hook.h for what must not happen here.
 #include "op.h"
+#include "shapes.h"
 #include "tracelogging/channel_inline.h"
 
 enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
@@ -198,5 +199,5 @@ void *hk_op_destroy(void *self, unsigned flags)
 void hk_ops_clear(void)
 {
     hk_kernels_clear();
-    hk_op_shapes_clear();
+    hk_kernel_shapes_clear();
 }

@@ -80,6 +80,7 @@ const char *hk_ops_arm(uint8_t *base, hk_module *runtime)
         return "too many modules with kernels are loaded";
     o->base = base;
     o->runtime = runtime;
+    memset(&o->context, 0, sizeof o->context);
     atomic_store(&o->trusted, 0);
     const char *problem = search(o);
     if (problem) {

@@ -268,20 +268,44 @@ static hk_named_tensor get_run_value(void *context, size_t index)
     return (hk_named_tensor){hk_text_of(v->names ? v->names[index] : NULL), &v->tensor};
 }
 
-uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s, int direction,
-                      const char *const *names, const OrtValue *const *values, size_t count)
+static inline uint32_t shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
+                                 int direction, const char *const *names,
+                                 const OrtValue *const *values, size_t count)
 {
-    if (!values || !names)
-        return 0;
     hk_tensor tensor;
     uint64_t fingerprint = hk_fingerprint_begin(count);
     for (size_t i = 0; i < count && i < TENSORS_MAX; i++) {
         hk_tensor_read(m, values[i], &tensor);
-        fingerprint = hk_fingerprint_add(fingerprint, names[i], &tensor);
+        fingerprint = hk_fingerprint_add(fingerprint, names ? names[i] : NULL, &tensor);
     }
     uint32_t number = hk_shapes_lookup(s, direction, fingerprint);
     if (__builtin_expect(number != 0, 1))
         return number;
     run_values context = {.m = m, .names = names, .values = values};
     return hk_shapes_send(t, epoch, s, direction, fingerprint, count, get_run_value, &context);
+}
+
+uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s, int direction,
+                      const char *const *names, const OrtValue *const *values, size_t count)
+{
+    return values && names ? shapes_of(t, epoch, m, s, direction, names, values, count) : 0;
+}
+
+// -------------------------------------------------------------------------------------- of kernels
+
+// Sets of kernels have no names and belong to no session: equal ones are told once, whoever has
+// them. A few sessions that are none serve as their cache.
+#define KERNEL_CACHES 16u
+static hk_session g_kernel_sets[KERNEL_CACHES];
+
+uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int direction,
+                             const OrtValue *const *values, size_t count)
+{
+    return shapes_of(t, epoch, m, &g_kernel_sets[count % KERNEL_CACHES], direction, NULL, values,
+                     count);
+}
+
+void hk_kernel_shapes_clear(void)
+{
+    memset(g_kernel_sets, 0, sizeof g_kernel_sets);
 }

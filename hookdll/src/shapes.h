@@ -22,6 +22,11 @@ enum { HK_INPUTS = 0, HK_OUTPUTS = 1 };
 uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s, int direction,
                       const char *const *names, const OrtValue *const *values, size_t count);
 
+// The same for a kernel: members without names. Outside of Run, so once per kernel and set only.
+uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int direction,
+                             const OrtValue *const *values, size_t count);
+void hk_kernel_shapes_clear(void);
+
 // The same for a binding's inputs, as BindInput saw them, and its outputs after a run.
 uint32_t hk_binding_inputs(hk_thread *t, uint32_t epoch, hk_session *s,
                            const OrtIoBinding *binding);
