@@ -230,10 +230,11 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
         if (describe(m, base)) {
             cm_utf16_to_utf8(path, path_units, m->path, sizeof m->path);
             m->id = ++g_hk.next_module;
+            // Operators first: a run that is seen to begin is seen with all of them.
+            no_ops = hk_ops_arm(base, m);
             hk_detour_reason reason = intercept(m, outcomes);
             if (reason != HK_DETOUR_OK)
                 problem = hk_detour_reason_text(reason);
-            no_ops = hk_ops_arm(base, m);
             copy = *m;
         } else {
             problem = "a module exports OrtGetApiBase but is not itself a runtime of 1.8 or later";

@@ -128,6 +128,10 @@ hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t
 uint32_t hk_kernel_retire(const void *self, uint32_t epoch); // its number, 0: was not known
 void hk_kernels_clear(void);
 
+// Copies memory that may not be there: false if it can't be read. For structures that ORT keeps
+// while we look; what is freed meanwhile must not be asked for.
+bool hk_copy_readable(uint64_t address, void *to, size_t bytes);
+
 // What the C API calls an OrtKernelInfo; NULL if the object does not look as we know it.
 const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
 

@@ -9,7 +9,8 @@ enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
 // ----------------------------------------------------------------------------------- which run
 
 // On a thread that is not inside a run hook: an inter-op thread, or the pool of RunAsync. False if
-// the operator is not to be recorded.
+// the operator is not to be recorded: it belongs to a run that began before we came, or to one that
+// is not sampled.
 static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_kernel *k,
                                                        hk_op_frame *f)
 {
@@ -21,15 +22,16 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
     f->flags = FLAG_AMBIGUOUS;
     hk_session *s = atomic_load_explicit(&k->session, memory_order_acquire);
     if (!s) {
-        s = hk_session_sole_in_flight();
+        uint32_t in_flight;
+        s = hk_session_sole_in_flight(&in_flight);
         if (!s)
-            return true;
+            return in_flight != 0;
         atomic_store_explicit(&k->session, s, memory_order_release);
     }
     f->session = s->id;
     f->run = hk_session_sole_run(s);
     if (!f->run)
-        return true;
+        return atomic_load_explicit(&s->flying, memory_order_relaxed) != 0;
     f->flags = 0;
     return !hk_run_skips_ops(f->run);
 }

@@ -33,8 +33,8 @@ typedef struct definition {
 
 // ------------------------------------------------------------------------- reading with suspicion
 
-// Until enough of a module's kernels proved to be as we think, memory is read through the system,
-// which does not crash where there is none.
+// Until enough of a module's kernels proved to be as we think, the system is asked before memory is
+// read.
 static bool copy_from(const hk_op_module *o, uint64_t address, void *to, size_t bytes)
 {
     if ((address & 7) || address < 65536 || address >= ADDRESS_LIMIT)
@@ -43,10 +43,7 @@ static bool copy_from(const hk_op_module *o, uint64_t address, void *to, size_t 
         memcpy(to, (const void *)(uintptr_t)address, bytes);
         return true;
     }
-    SIZE_T done = 0;
-    return ReadProcessMemory(GetCurrentProcess(), (const void *)(uintptr_t)address, to, bytes,
-                             &done) &&
-           done == bytes;
+    return hk_copy_readable(address, to, bytes);
 }
 
 static uint64_t word_at(const uint8_t *at)

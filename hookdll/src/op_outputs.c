@@ -4,7 +4,9 @@
 // by node, the numbers of its inputs and outputs in that array; the context knows where its node
 // begins in the table. The C API tells the addresses of the inputs, and this is how the places are
 // found and checked: an arrangement is used only if it leads to the very addresses of all inputs
-// that the C API gave, when it is found and again each time.
+// that the C API gave, when it is found and again each time. Short lists lie inside their owner
+// instead of being pointed to, so both are tried. No address is followed that the system does not
+// call readable.
 #include "op.h"
 
 #define CONTEXT_WORDS 16u
@@ -16,24 +18,6 @@
 #define NODE_VALUES   64u
 
 enum { CONTEXT_FRAME = 1, CONTEXT_KERNEL = 2 }; // words of a context
-
-// Copies memory that may not be there.
-static bool peek(uint64_t address, void *to, size_t bytes)
-{
-    SIZE_T done = 0;
-    if (address < 65536 || (address & 3))
-        return false;
-    return ReadProcessMemory(GetCurrentProcess(), (const void *)(uintptr_t)address, to, bytes,
-                             &done) &&
-           done == bytes;
-}
-
-static uint64_t word_at(const void *base, size_t offset)
-{
-    uint64_t word;
-    memcpy(&word, (const uint8_t *)base + offset, sizeof word);
-    return word;
-}
 
 typedef struct starts {
     int32_t inputs, implicit, outputs;
@@ -62,89 +46,101 @@ static bool leads_to_inputs(uint64_t all, const int32_t *indexes, const OrtValue
     return met >= needed;
 }
 
-// ---------------------------------------------------------------------------------------- finding
+// ------------------------------------------------------------------------------- an arrangement
 
-typedef struct search {
-    hk_context_layout *layout;
-    starts starts;
-    const uint64_t *frame;
+// What is to be explained, and copies of what may explain it.
+typedef struct scene {
+    const uint64_t *context;
     const OrtValue *const *inputs;
     size_t input_count;
-} search;
+    starts starts;
+    uint64_t frame_address, info_address;
+    uint64_t frame[FRAME_WORDS], info[INFO_WORDS];
+} scene;
 
-static bool try_indexes(const search *s, uint64_t address)
+static bool take_frame(scene *s)
 {
-    int32_t indexes[NODE_VALUES];
-    if (!peek(address + 4 * (uint64_t)s->starts.inputs, indexes, 4 * s->input_count))
-        return false;
-    // The first input tells where the array would begin; the frame must know that address.
-    uint64_t first = (uint64_t)(uintptr_t)s->inputs[0];
-    uint64_t all = first - (uint64_t)(uint32_t)indexes[0] * VALUE_BYTES;
-    if (!leads_to_inputs(all, indexes, s->inputs, s->input_count, 2))
-        return false;
-    for (uint32_t i = 0; i < FRAME_WORDS; i++) {
-        if (s->frame[i] == all) {
-            s->layout->values_at = 8 * i;
-            return true;
+    s->frame_address = s->context[CONTEXT_FRAME];
+    return hk_copy_readable(s->frame_address, s->frame, sizeof s->frame);
+}
+
+static bool take_info(scene *s, uint32_t info_at)
+{
+    s->info_address = s->frame[info_at / 8];
+    return (s->info_address & 7) == 0 && hk_copy_readable(s->info_address, s->info, sizeof s->info);
+}
+
+// A list's elements are where its word points to, or begin with that word.
+static uint64_t pointed_or_here(const uint64_t *words, uint64_t address, uint32_t at, bool here)
+{
+    return here ? address + at : words[at / 8];
+}
+
+// The address of all values if `indexes` leads from there to the inputs, else 0.
+static uint64_t values_from(const scene *s, uint64_t indexes, uint32_t values_at, size_t needed)
+{
+    int32_t numbers[NODE_VALUES];
+    if (!hk_copy_readable(indexes + 4 * (uint64_t)(uint32_t)s->starts.inputs, numbers,
+                          4 * s->input_count))
+        return 0;
+    for (int here = 0; here < 2; here++) {
+        uint64_t all = pointed_or_here(s->frame, s->frame_address, values_at, here);
+        if (leads_to_inputs(all, numbers, s->inputs, s->input_count, needed))
+            return all;
+    }
+    return 0;
+}
+
+// ---------------------------------------------------------------------------------------- finding
+
+static bool try_info(hk_context_layout *layout, const scene *s)
+{
+    for (uint32_t j = 0; j < 2 * INFO_WORDS; j++) {
+        layout->indexes_at = 8 * (j / 2);
+        uint64_t indexes = pointed_or_here(s->info, s->info_address, layout->indexes_at, j % 2);
+        for (uint32_t i = 1; i < FRAME_WORDS; i++) {
+            layout->values_at = 8 * i;
+            if (values_from(s, indexes, layout->values_at, 2))
+                return true;
         }
     }
     return false;
 }
 
-static bool try_frame(const search *s)
+static bool find(hk_context_layout *layout, scene *s)
 {
-    for (uint32_t i = 1; i < FRAME_WORDS; i++) {
-        uint64_t info[INFO_WORDS];
-        if ((s->frame[i] & 7) || !peek(s->frame[i], info, sizeof info))
-            continue;
-        for (uint32_t j = 0; j < INFO_WORDS; j++) {
-            if (!try_indexes(s, info[j]))
-                continue;
-            s->layout->info_at = 8 * i;
-            s->layout->indexes_at = 8 * j;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool find(hk_context_layout *layout, const uint64_t *context, const OrtValue *const *inputs,
-                 size_t input_count)
-{
-    uint64_t frame[FRAME_WORDS];
-    if (!peek(context[CONTEXT_FRAME], frame, sizeof frame))
-        return false;
-    search s = {.layout = layout, .frame = frame, .inputs = inputs, .input_count = input_count};
-    for (uint32_t at = 8 * (CONTEXT_KERNEL + 1); at + sizeof s.starts <= 8 * CONTEXT_WORDS;
+    for (uint32_t at = 8 * (CONTEXT_KERNEL + 1); at + sizeof s->starts <= 8 * CONTEXT_WORDS;
          at += 4) {
-        memcpy(&s.starts, (const uint8_t *)context + at, sizeof s.starts);
+        memcpy(&s->starts, (const uint8_t *)s->context + at, sizeof s->starts);
         layout->starts_at = at;
-        if (are_starts(&s.starts, input_count) && try_frame(&s))
-            return true;
+        if (!are_starts(&s->starts, s->input_count))
+            continue;
+        for (uint32_t i = 1; i < FRAME_WORDS; i++) {
+            layout->info_at = 8 * i;
+            if (take_info(s, layout->info_at) && try_info(layout, s))
+                return true;
+        }
     }
     return false;
 }
 
 // Two different inputs are needed: one alone could be met by chance.
-static bool is_telling(const OrtValue *const *inputs, size_t count)
+static bool is_telling(const scene *s)
 {
-    if (count < 2 || count > NODE_VALUES || !inputs[0])
-        return false;
-    for (size_t i = 1; i < count; i++)
-        if (inputs[i] && inputs[i] != inputs[0])
+    for (size_t i = 1; i < s->input_count; i++)
+        if (s->inputs[0] && s->inputs[i] && s->inputs[i] != s->inputs[0])
             return true;
     return false;
 }
 
-static void find_once(hk_context_layout *layout, const uint64_t *context,
-                      const OrtValue *const *inputs, size_t input_count)
+static void find_once(hk_context_layout *layout, scene *s)
 {
     static SRWLOCK lock = SRWLOCK_INIT;
-    if (!is_telling(inputs, input_count))
+    if (!is_telling(s))
         return;
     AcquireSRWLockExclusive(&lock);
     if (atomic_load(&layout->state) == HK_LAYOUT_UNKNOWN) {
-        if (find(layout, context, inputs, input_count))
+        if (find(layout, s))
             atomic_store(&layout->state, HK_LAYOUT_USABLE);
         else if (++layout->attempts == ATTEMPTS_MAX)
             atomic_store(&layout->state, HK_LAYOUT_UNUSABLE);
@@ -154,35 +150,47 @@ static void find_once(hk_context_layout *layout, const uint64_t *context,
 
 // ----------------------------------------------------------------------------------------- using
 
+// NULL: nothing is in it.
 static const OrtValue *value_at(uint64_t all, int32_t index)
 {
-    if (index < 0 || index >= INDEX_MAX)
+    uint64_t value[3], address = all + (uint64_t)(uint32_t)index * VALUE_BYTES;
+    if (index < 0 || index >= INDEX_MAX || !hk_copy_readable(address, value, sizeof value))
         return NULL;
-    const uint64_t *value = (const uint64_t *)(uintptr_t)(all + (uint64_t)index * VALUE_BYTES);
-    return value[0] && value[2] ? (const OrtValue *)value : NULL; // NULL: nothing is in it
+    return value[0] && value[2] ? (const OrtValue *)(uintptr_t)address : NULL;
+}
+
+static bool take_outputs(const scene *s, uint64_t indexes, uint64_t all, const OrtValue **outputs,
+                         size_t count)
+{
+    int32_t numbers[NODE_VALUES];
+    if (count > NODE_VALUES ||
+        !hk_copy_readable(indexes + 4 * (uint64_t)(uint32_t)s->starts.outputs, numbers, 4 * count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        outputs[i] = value_at(all, numbers[i]);
+    return true;
 }
 
 bool hk_context_outputs(hk_context_layout *layout, const void *self, const void *context,
                         const OrtValue *const *inputs, size_t input_count, const OrtValue **outputs,
                         size_t output_count)
 {
-    if (word_at(context, 8 * CONTEXT_KERNEL) != (uint64_t)(uintptr_t)self)
+    scene s = {.context = context, .inputs = inputs, .input_count = input_count};
+    if (s.context[CONTEXT_KERNEL] != (uint64_t)(uintptr_t)self || input_count > NODE_VALUES ||
+        !take_frame(&s))
         return false;
     if (atomic_load(&layout->state) == HK_LAYOUT_UNKNOWN)
-        find_once(layout, context, inputs, input_count);
+        find_once(layout, &s);
     if (atomic_load(&layout->state) != HK_LAYOUT_USABLE)
         return false;
-    starts s;
-    memcpy(&s, (const uint8_t *)context + layout->starts_at, sizeof s);
-    if (!are_starts(&s, input_count))
+    memcpy(&s.starts, (const uint8_t *)context + layout->starts_at, sizeof s.starts);
+    if (!are_starts(&s.starts, input_count) || !take_info(&s, layout->info_at))
         return false;
-    const void *frame = (const void *)(uintptr_t)word_at(context, 8 * CONTEXT_FRAME);
-    uint64_t all = word_at(frame, layout->values_at);
-    const void *info = (const void *)(uintptr_t)word_at(frame, layout->info_at);
-    const int32_t *indexes = (const int32_t *)(uintptr_t)word_at(info, layout->indexes_at);
-    if (!leads_to_inputs(all, indexes + s.inputs, inputs, input_count, 1))
-        return false;
-    for (size_t i = 0; i < output_count; i++)
-        outputs[i] = value_at(all, indexes[(size_t)s.outputs + i]);
-    return true;
+    for (int here = 0; here < 2; here++) {
+        uint64_t indexes = pointed_or_here(s.info, s.info_address, layout->indexes_at, here);
+        uint64_t all = values_from(&s, indexes, layout->values_at, 1);
+        if (all)
+            return take_outputs(&s, indexes, all, outputs, output_count);
+    }
+    return false;
 }

@@ -204,18 +204,18 @@ hk_session *hk_session_find(const OrtSession *session)
     return hk_registry_find(&g_sessions, session);
 }
 
-hk_session *hk_session_sole_in_flight(void)
+hk_session *hk_session_sole_in_flight(uint32_t *count)
 {
-    hk_session *sole = NULL;
+    hk_session *last = NULL;
+    *count = 0;
     for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
         if (!s || !atomic_load(&s->flying))
             continue;
-        if (sole)
-            return NULL;
-        sole = s;
+        last = s;
+        ++*count;
     }
-    return sole;
+    return *count == 1 ? last : NULL;
 }
 
 void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session)

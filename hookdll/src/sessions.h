@@ -97,8 +97,8 @@ static inline uint32_t hk_session_sole_run(const hk_session *s)
     return flying >> 48 == 1 ? (uint32_t)flying : 0;
 }
 
-// The session that runs if exactly one does, else NULL. Walks all sessions.
-hk_session *hk_session_sole_in_flight(void);
+// The session that runs if exactly one does, else NULL; *count says how many do. Walks all.
+hk_session *hk_session_sole_in_flight(uint32_t *count);
 
 uint32_t hk_status_code(const hk_module *m, const OrtStatus *status);
 hk_text hk_status_message(const hk_module *m, const OrtStatus *status);

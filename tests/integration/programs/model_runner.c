@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+// Runs real models on fixed inputs through the C API and says what it did as one line of JSON; with
+// --profile ORT itself writes down every operator that it executed.
+//
+//   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--async] [--workers N]
+//       [--sessions N] [--profile PREFIX] [--pid-file FILE --go-file FILE]
+//       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ... [--model
+//       ...]
+//
+// --inter N: nodes run in parallel on N threads of their own. --workers: threads that use each
+// session at the same time, N runs each. --sessions N: every worker makes, runs and releases N
+// sessions of its own instead, the models in turn. Sessions that are shared exist before the PID
+// file is written; the runs begin when the go file appears.
+#include "ort_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include <windows.h>
+
+enum { MODELS = 4, TENSORS = 4, WORKERS = 16 };
+
+typedef struct tensor {
+    char name[64];
+    int type;
+    size_t rank, count;
+    int64_t dims[8];
+    void *data;
+} tensor;
+
+typedef struct model {
+    const wchar_t *path;
+    size_t input_count, output_count;
+    tensor inputs[TENSORS];
+    char outputs[TENSORS][64];
+    OrtSession *session;
+} model;
+
+static struct {
+    const wchar_t *dll, *profile, *pid_file, *go_file;
+    int runs, threads, inter, workers, sessions;
+    bool async;
+    size_t model_count;
+    model models[MODELS];
+} g = {.runs = 1, .threads = 1, .workers = 1};
+
+static ort_calls ort;
+static OrtEnv *g_env;
+static OrtMemoryInfo *g_cpu;
+
+static void die(const char *what, OrtStatus *status)
+{
+    fprintf(stderr, "model_runner: %s%s%s\n", what, status ? ": " : "",
+            status ? ort.GetErrorMessage(status) : "");
+    fflush(stderr);
+    ExitProcess(99);
+}
+
+static void must(OrtStatus *status, const char *what)
+{
+    if (status)
+        die(what, status);
+}
+
+// ---------------------------------------------------------------------------------- arguments
+
+static void fill(tensor *t, long long value)
+{
+    uint32_t state = 12345;
+    t->data = calloc(t->count ? t->count : 1, 8);
+    for (size_t i = 0; i < t->count; i++) {
+        state = state * 1664525 + 1013904223;
+        if (t->type == ORT_INT64)
+            ((int64_t *)t->data)[i] = value;
+        else
+            ((float *)t->data)[i] = (float)state / 4294967296.0f - 0.5f;
+    }
+}
+
+// NAME=float:1,3,48,192 or NAME=int64::16000
+static void read_input(model *m, const wchar_t *text)
+{
+    char spec[256], *colon, *type;
+    tensor *t = &m->inputs[m->input_count++];
+    snprintf(spec, sizeof spec, "%ls", text);
+    if (m->input_count > TENSORS || !(type = strchr(spec, '=')) || !(colon = strchr(type, ':')))
+        die("--input is NAME=TYPE:DIMS[:VALUE]", NULL);
+    *type++ = *colon++ = 0;
+    snprintf(t->name, sizeof t->name, "%s", spec);
+    t->type = strcmp(type, "int64") == 0 ? ORT_INT64 : ORT_FLOAT;
+    t->count = 1;
+    while (*colon && *colon != ':') {
+        t->dims[t->rank] = strtoll(colon, &colon, 10);
+        t->count *= (size_t)t->dims[t->rank++];
+        colon += *colon == ',';
+    }
+    fill(t, *colon == ':' ? strtoll(colon + 1, NULL, 10) : 0);
+}
+
+static void read_value(const wchar_t *name, const wchar_t *value)
+{
+    model *m = g.model_count ? &g.models[g.model_count - 1] : NULL;
+    const struct {
+        const wchar_t *name;
+        int *number;
+        const wchar_t **text;
+    } plain[] = {{L"--dll", NULL, &g.dll},           {L"--profile", NULL, &g.profile},
+                 {L"--pid-file", NULL, &g.pid_file}, {L"--go-file", NULL, &g.go_file},
+                 {L"--runs", &g.runs, NULL},         {L"--threads", &g.threads, NULL},
+                 {L"--inter", &g.inter, NULL},       {L"--workers", &g.workers, NULL},
+                 {L"--sessions", &g.sessions, NULL}};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (wcscmp(name, plain[i].name) != 0)
+            continue;
+        if (plain[i].number)
+            *plain[i].number = _wtoi(value);
+        else
+            *plain[i].text = value;
+        return;
+    }
+    if (wcscmp(name, L"--model") == 0 && g.model_count < MODELS)
+        g.models[g.model_count++].path = value;
+    else if (m && wcscmp(name, L"--input") == 0)
+        read_input(m, value);
+    else if (m && wcscmp(name, L"--output") == 0 && m->output_count < TENSORS)
+        snprintf(m->outputs[m->output_count++], 64, "%ls", value);
+    else
+        die("the head of model_runner.c tells how to use it", NULL);
+}
+
+// ---------------------------------------------------------------------------------- ORT
+
+static void load(void)
+{
+    typedef struct api_base {
+        const ort_slot *(*GetApi)(uint32_t version);
+        const char *(*GetVersionString)(void);
+    } api_base;
+    HMODULE module = LoadLibraryExW(g.dll, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+    const api_base *(*get_base)(void) =
+        module ? (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase")
+               : NULL;
+    if (!get_base)
+        die("cannot load the runtime", NULL);
+    int minor = atoi(get_base()->GetVersionString() + 2);
+    const ort_slot *table = get_base()->GetApi((uint32_t)minor);
+#define X(slot, since, result, name, parameters)                                                   \
+    ort.name = minor >= since ? (result(*) parameters)table[slot] : NULL;
+    ORT_CALLS(X)
+#undef X
+    must(ort.CreateEnv(3, "model_runner", &g_env), "CreateEnv");
+    must(ort.CreateCpuMemoryInfo(1, 0, &g_cpu), "CreateCpuMemoryInfo");
+}
+
+static OrtSession *create(const model *m)
+{
+    OrtSessionOptions *options = NULL;
+    OrtSession *session = NULL;
+    must(ort.CreateSessionOptions(&options), "CreateSessionOptions");
+    must(ort.SetIntraOpNumThreads(options, g.threads), "SetIntraOpNumThreads");
+    if (g.inter) {
+        must(ort.SetSessionExecutionMode(options, 1), "SetSessionExecutionMode");
+        must(ort.SetInterOpNumThreads(options, g.inter), "SetInterOpNumThreads");
+    }
+    if (g.profile)
+        must(ort.EnableProfiling(options, g.profile), "EnableProfiling");
+    must(ort.CreateSession(g_env, m->path, options, &session), "CreateSession");
+    ort.ReleaseSessionOptions(options);
+    return session;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ ((const uint8_t *)data)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+// All outputs of these models are float tensors.
+static uint64_t take_output(uint64_t hash, OrtValue *value)
+{
+    OrtShapeInfo *info = NULL;
+    size_t rank = 0, count = 1;
+    int64_t dims[16];
+    void *data = NULL;
+    must(ort.GetTensorTypeAndShape(value, &info), "GetTensorTypeAndShape");
+    must(ort.GetDimensionsCount(info, &rank), "GetDimensionsCount");
+    must(ort.GetDimensions(info, dims, rank), "GetDimensions");
+    for (size_t i = 0; i < rank; i++)
+        count *= (size_t)dims[i];
+    ort.ReleaseTensorTypeAndShapeInfo(info);
+    must(ort.GetTensorMutableData(value, &data), "GetTensorMutableData");
+    hash = hash_bytes(hash, data, count * sizeof(float));
+    ort.ReleaseValue(value);
+    return hash;
+}
+
+typedef struct async_result {
+    HANDLE done;
+    OrtStatus *status;
+} async_result;
+
+static void async_done(void *user_data, OrtValue **outputs, size_t count, OrtStatus *status)
+{
+    (void)outputs;
+    (void)count;
+    async_result *result = user_data;
+    result->status = status;
+    SetEvent(result->done);
+}
+
+static uint64_t run_once(const model *m, OrtSession *session, uint64_t hash)
+{
+    const char *inputs[TENSORS], *outputs[TENSORS];
+    OrtValue *in[TENSORS], *out[TENSORS] = {0};
+    for (size_t i = 0; i < m->input_count; i++) {
+        const tensor *t = &m->inputs[i];
+        inputs[i] = t->name;
+        must(ort.CreateTensorWithDataAsOrtValue(g_cpu, t->data,
+                                                t->count * (t->type == ORT_INT64 ? 8 : 4), t->dims,
+                                                t->rank, t->type, &in[i]),
+             "CreateTensorWithDataAsOrtValue");
+    }
+    for (size_t i = 0; i < m->output_count; i++)
+        outputs[i] = m->outputs[i];
+    const OrtValue *const *values = (const OrtValue *const *)in;
+    if (g.async) {
+        async_result result = {.done = CreateEventW(NULL, FALSE, FALSE, NULL)};
+        must(ort.RunAsync(session, NULL, inputs, values, m->input_count, outputs, m->output_count,
+                          out, async_done, &result),
+             "RunAsync");
+        WaitForSingleObject(result.done, INFINITE);
+        CloseHandle(result.done);
+        must(result.status, "RunAsync");
+    } else {
+        must(ort.Run(session, NULL, inputs, values, m->input_count, outputs, m->output_count, out),
+             "Run");
+    }
+    for (size_t i = 0; i < m->output_count; i++)
+        hash = take_output(hash, out[i]);
+    for (size_t i = 0; i < m->input_count; i++)
+        ort.ReleaseValue(in[i]);
+    return hash;
+}
+
+// ---------------------------------------------------------------------------------- workers
+
+typedef struct worker {
+    size_t number;
+    uint64_t hash, runs;
+} worker;
+
+static DWORD WINAPI work(void *parameter)
+{
+    worker *w = parameter;
+    w->hash = 0xcbf29ce484222325u;
+    for (int i = 0; i < g.sessions; i++) {
+        const model *m = &g.models[(w->number + (size_t)i) % g.model_count];
+        OrtSession *session = create(m);
+        for (int r = 0; r < g.runs; r++, w->runs++)
+            w->hash = run_once(m, session, w->hash);
+        ort.ReleaseSession(session);
+    }
+    for (int r = 0; r < g.runs && !g.sessions; r++)
+        for (size_t i = 0; i < g.model_count; i++, w->runs++)
+            w->hash = run_once(&g.models[i], g.models[i].session, w->hash);
+    return 0;
+}
+
+static void await_go(void)
+{
+    if (g.pid_file) {
+        wchar_t temporary[512];
+        swprintf(temporary, 512, L"%ls.new", g.pid_file);
+        FILE *file = _wfopen(temporary, L"w");
+        if (!file)
+            die("cannot write the PID file", NULL);
+        fprintf(file, "%lu", GetCurrentProcessId());
+        fclose(file);
+        MoveFileExW(temporary, g.pid_file, MOVEFILE_REPLACE_EXISTING);
+    }
+    while (g.go_file && GetFileAttributesW(g.go_file) == INVALID_FILE_ATTRIBUTES)
+        Sleep(5);
+}
+
+static void report(const worker *workers)
+{
+    uint64_t hash = 0, runs = 0;
+    for (int i = 0; i < g.workers; i++) {
+        hash = hash_bytes(hash, &workers[i].hash, sizeof workers[i].hash);
+        runs += workers[i].runs;
+    }
+    printf("{\"program\": \"model_runner\", \"pid\": %lu, \"runs\": %llu, \"output_hash\": "
+           "\"%016llx\"}\n",
+           GetCurrentProcessId(), (unsigned long long)runs, (unsigned long long)hash);
+}
+
+int wmain(int argc, wchar_t **argv);
+int wmain(int argc, wchar_t **argv)
+{
+    static worker workers[WORKERS];
+    HANDLE threads[WORKERS];
+    for (int i = 1; i < argc; i++) {
+        if (wcscmp(argv[i], L"--async") == 0)
+            g.async = true;
+        else if (i + 1 < argc)
+            read_value(argv[i], argv[i + 1]), i++;
+    }
+    if (!g.dll || !g.model_count || g.workers < 1 || g.workers > WORKERS)
+        die("the head of model_runner.c tells how to use it", NULL);
+    load();
+    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
+        g.models[i].session = create(&g.models[i]);
+    await_go();
+    for (int i = 0; i < g.workers; i++) {
+        workers[i].number = (size_t)i;
+        threads[i] = CreateThread(NULL, 0, work, &workers[i], 0, NULL);
+    }
+    WaitForMultipleObjects((DWORD)g.workers, threads, TRUE, INFINITE);
+    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
+        ort.ReleaseSession(g.models[i].session);
+    report(workers);
+    return 0;
+}
