@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capture_internal.h"
 
+#include "common/os.h"
 #include "host.h"
 
 #include <stdio.h>
@@ -34,17 +35,22 @@ static cm_status file_failure(cm_status status)
     return cm_fail(CM_IO, "%s Name another file with -o.", sentence);
 }
 
-cm_status co_capture_create(const char *path, co_capture **out)
+cm_status co_capture_check(const char *path)
+{
+    cm_status status = cm_file_can_create(path);
+    return status == CM_OK ? CM_OK : file_failure(status);
+}
+
+cm_status co_capture_create(const char *path, co_anchor start, co_capture **out)
 {
     co_capture *c = calloc(1, sizeof *c);
     if (!c)
         return cm_fail(CM_NO_MEMORY, "Out of memory while starting the capture.");
-    co_anchor first = co_anchor_now();
-    co_clock_start(&c->clock, first);
+    co_clock_start(&c->clock, start);
     co_host host;
     co_host_facts(&host);
     tm_header header = {.ortscope_version = ORTSCOPE_VERSION,
-                        .start_utc_ns = first.utc_ns,
+                        .start_utc_ns = start.utc_ns,
                         .os = host.os,
                         .cpu = host.cpu,
                         .cpu_count = host.cpu_count};
@@ -53,7 +59,7 @@ cm_status co_capture_create(const char *path, co_capture **out)
         free(c);
         return file_failure(status);
     }
-    add_clock_row(c, &first);
+    add_clock_row(c, &start);
     *out = c;
     return CM_OK;
 }

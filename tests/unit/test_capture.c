@@ -35,7 +35,7 @@ static void make_section(void)
 void setUp(void)
 {
     make_section();
-    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, &g_capture));
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, co_anchor_now(), &g_capture));
     co_target target = {.section = g_section,
                         .ring_count = RINGS,
                         .ring_bytes = RING_BYTES,
@@ -284,8 +284,38 @@ static void test_a_channel_without_a_schema_is_refused(void)
 static void test_a_file_that_cannot_be_made_is_told(void)
 {
     co_capture *other = NULL;
-    TEST_ASSERT_NOT_EQUAL(CM_OK, co_capture_create("no/such/folder/x.ortl", &other));
+    TEST_ASSERT_NOT_EQUAL(CM_OK,
+                          co_capture_create("no/such/folder/x.ortl", co_anchor_now(), &other));
     TEST_ASSERT_NULL(other);
+    TEST_ASSERT_EQUAL(CM_IO, co_capture_check("no/such/folder/x.ortl"));
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_check("test_capture_check.ortl"));
+    TEST_ASSERT_EQUAL(CM_NOT_FOUND, cm_file_remove("test_capture_check.ortl"));
+}
+
+// A target is armed before there is a file: what it did meanwhile has its own times.
+static void test_events_from_before_the_file_keep_their_times(void)
+{
+    co_capture *late = NULL;
+    co_capture_close(g_capture); // it would read them away
+    g_capture = NULL;
+    tl_producer p = claim(11);
+    co_anchor start = co_anchor_now();
+    cm_sleep_ms(2);
+    emit_run(&p, 1, 1, 0);
+    cm_sleep_ms(2);
+    emit_run(&p, 1, 2, 0);
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, start, &late));
+    co_target target = {.section = g_section,
+                        .ring_count = RINGS,
+                        .ring_bytes = RING_BYTES,
+                        .pid = 4242,
+                        .program = "x"};
+    TEST_ASSERT_EQUAL(CM_OK, co_target_add(late, &target, &g_target));
+    co_capture_drain(late);
+    g_capture = late;
+    close_and_read();
+    TEST_ASSERT_TRUE(CELL(run, 0, begin) >= 1000000);
+    TEST_ASSERT_TRUE(CELL(run, 1, begin) >= CELL(run, 0, begin) + 1000000);
 }
 
 int main(void)
@@ -299,5 +329,6 @@ int main(void)
     RUN_TEST(test_made_up_numbers_do_not_grow_memory_without_limit);
     RUN_TEST(test_a_channel_without_a_schema_is_refused);
     RUN_TEST(test_a_file_that_cannot_be_made_is_told);
+    RUN_TEST(test_events_from_before_the_file_keep_their_times);
     return UNITY_END();
 }

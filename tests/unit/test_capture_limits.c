@@ -45,7 +45,7 @@ void setUp(void)
     g_section = (void *)(g_block + (4096 - (uintptr_t)g_block % 4096));
     tl_section_init(g_section, RINGS, RING_BYTES);
     TEST_ASSERT_TRUE(tl_section_publish_schema(g_section));
-    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, &g_capture));
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_create(FILE_NAME, co_anchor_now(), &g_capture));
     co_target target = {.section = g_section,
                         .ring_count = RINGS,
                         .ring_bytes = RING_BYTES,

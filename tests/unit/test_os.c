@@ -70,6 +70,22 @@ static void test_create_empties_what_was_there(void)
     cm_file_close(f);
 }
 
+static void test_asking_whether_a_file_can_be_made_leaves_no_trace(void)
+{
+    cm_file *f;
+    uint64_t size = 0;
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_can_create(g_path));
+    TEST_ASSERT_EQUAL(CM_NOT_FOUND, cm_file_open(g_path, &f));
+    write_file(g_path, "content", 7);
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_can_create(g_path));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_open(g_path, &f));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_size(f, &size));
+    TEST_ASSERT_EQUAL_UINT64(7, size);
+    cm_file_close(f);
+    TEST_ASSERT_EQUAL(CM_NOT_FOUND, cm_file_can_create("no_such_folder/x/y"));
+    TEST_ASSERT_NOT_EQUAL(CM_OK, cm_file_can_create("."));
+}
+
 static void test_a_file_is_readable_while_it_is_written(void)
 {
     cm_file *writer, *reader;
@@ -163,6 +179,7 @@ int main(int argc, char **argv)
     if (argc == 1) {
         RUN_TEST(test_written_bytes_are_read_back_at_any_offset);
         RUN_TEST(test_create_empties_what_was_there);
+        RUN_TEST(test_asking_whether_a_file_can_be_made_leaves_no_trace);
         RUN_TEST(test_a_file_is_readable_while_it_is_written);
         RUN_TEST(test_failures_name_the_path_and_leave_the_output_alone);
 #if defined(__linux__)

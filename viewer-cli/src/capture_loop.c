@@ -2,11 +2,13 @@
 #include "capture_loop.h"
 
 #include "capture_stop.h"
+#include "child_resume.h"
 #include "common/os.h"
 #include "output.h"
 #include "tracelogging/channel.h"
 #include "tracelogging/hook_contract.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@
 #define FLUSH_MS     200u // the file promises 250
 #define POLL_MIN_MS  1u
 #define POLL_MAX_MS  16u
+#define AWAIT_MS     50u
 
 // timeline/kinds.h
 enum { HOW_LAUNCHED = 0, HOW_ATTACHED = 1, HOW_CHILD = 2 };
@@ -23,7 +26,8 @@ enum { END_EXITED = 0, END_DETACHED = 1 };
 
 typedef struct followed {
     inj_target *target;
-    uint32_t id;
+    uint32_t id; // in the timeline
+    bool root;   // the one that was launched or attached
     uint32_t child_requests_seen;
 } followed;
 
@@ -31,8 +35,8 @@ typedef struct loop {
     co_capture *capture;
     const vw_capture_options *options;
     vw_capture_result *result;
-    bool launched;
-    uint32_t root_pid;
+    bool launched, root_ended, ending;
+    long presses_at_root_end;
     uint64_t begin_ns, last_flush_ns;
     uint64_t shown_runs, shown_ns; // at the last progress line
     unsigned poll_ms;
@@ -47,12 +51,26 @@ static tl_section_header *header_of(const followed *f)
 
 // ----------------------------------------------------------------------------------- following one
 
-static cm_status follow(loop *l, inj_target *target, int how, uint32_t parent_id)
+// Keeps the sentence of the failure that comes first.
+static cm_status disarm_after(inj_target *target, cm_status status)
+{
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
+    inj_disarm(target);
+    return cm_fail(status, "%s", sentence);
+}
+
+static cm_status attach(const loop *l, inj_target *target)
 {
     if (l->count == FOLLOWED_MAX)
         return cm_fail(CM_UNSUPPORTED, "More than %u processes at once can't be followed.",
                        FOLLOWED_MAX);
-    CM_TRY(inj_attach(target, l->options->channel, l->options->hook_flags));
+    return inj_attach(target, l->options->channel, l->options->hook_flags);
+}
+
+// A target that was attached; disarms it on failure.
+static cm_status record(loop *l, inj_target *target, int how, uint32_t parent_id)
+{
     co_target facts = {.section = target->section_view,
                        .ring_count = target->channel.ring_count,
                        .ring_bytes = target->channel.ring_bytes,
@@ -60,12 +78,10 @@ static cm_status follow(loop *l, inj_target *target, int how, uint32_t parent_id
                        .parent_id = parent_id,
                        .how = how,
                        .program = target->program};
-    followed f = {.target = target};
+    followed f = {.target = target, .root = how != HOW_CHILD};
     cm_status status = co_target_add(l->capture, &facts, &f.id);
-    if (status != CM_OK) {
-        inj_disarm(target);
-        return status;
-    }
+    if (status != CM_OK)
+        return disarm_after(target, status);
     l->followed[l->count++] = f;
     return CM_OK;
 }
@@ -77,18 +93,31 @@ static void unfollow(loop *l, size_t i, int reason, int64_t exit_code)
     l->followed[i] = l->followed[--l->count];
 }
 
+// Whoever started the child and died meanwhile can't let it run any more.
+static void run_orphan(loop *l, const followed *parent, inj_target *child)
+{
+    uint32_t exit_code;
+    if (inj_target_exit_code(parent->target, &exit_code) && vw_child_resume(child) != CM_OK)
+        co_capture_log(l->capture, parent->id, 3, cm_error_text(CM_FAILED));
+}
+
 static void follow_child(loop *l, const followed *parent, uint32_t pid)
 {
     inj_target *child = NULL;
     cm_status status = inj_open_child(parent->target, pid, &child);
     if (status == CM_OK)
-        status = follow(l, child, HOW_CHILD, parent->id);
+        status = attach(l, child);
     if (status == CM_OK)
-        return;
+        status = record(l, child, HOW_CHILD, parent->id);
     char text[1200];
-    snprintf(text, sizeof text, "Child process %u is not followed: %s", pid, cm_error_text(status));
-    co_capture_log(l->capture, parent->id, 3, text);
+    if (status != CM_OK) {
+        snprintf(text, sizeof text, "Child process %u is not followed: %s", pid,
+                 cm_error_text(status));
+        co_capture_log(l->capture, parent->id, 3, text);
+    }
     if (child)
+        run_orphan(l, parent, child);
+    if (child && status != CM_OK)
         inj_target_close(child);
 }
 
@@ -108,16 +137,29 @@ static void serve_children(loop *l, size_t i)
     SetEvent(l->followed[i].target->wake_hook);
 }
 
+static void note_root_end(loop *l, const followed *f, uint32_t exit_code)
+{
+    if (!f->root)
+        return;
+    l->root_ended = true;
+    l->presses_at_root_end = vw_stop_presses();
+    l->result->target_exited = true;
+    l->result->exit_code = exit_code;
+    size_t others = l->count - 1;
+    if (others && !l->ending)
+        vw_message("process %u has ended; %zu process%s that it started %s still recorded, until "
+                   "the end or Ctrl+C",
+                   f->target->pid, others, others == 1 ? "" : "es", others == 1 ? "is" : "are");
+}
+
 // True if the target is no longer with us.
 static bool check_end(loop *l, size_t i)
 {
     inj_target *target = l->followed[i].target;
     uint32_t exit_code;
     if (inj_target_exit_code(target, &exit_code)) {
-        if (target->pid == l->root_pid) {
-            l->result->target_exited = true;
-            l->result->exit_code = exit_code;
-        }
+        serve_children(l, i); // it may have asked after the last time
+        note_root_end(l, &l->followed[i], exit_code);
         unfollow(l, i, END_EXITED, exit_code);
         return true;
     }
@@ -164,10 +206,18 @@ static bool time_is_over(const loop *l)
     return l->options->duration_s > 0 && seconds >= l->options->duration_s;
 }
 
+// Once the program has ended there is nobody whom Ctrl+C is meant for before us.
+static bool is_stopped(const loop *l)
+{
+    if (l->launched && l->root_ended)
+        return vw_stop_presses() > l->presses_at_root_end || vw_stop_presses() == LONG_MAX;
+    return vw_stop_requested(l->launched);
+}
+
 static cm_status capture_until_end(loop *l)
 {
     size_t turn = 0;
-    while (l->count && !vw_stop_requested(l->launched) && !time_is_over(l)) {
+    while (l->count && !is_stopped(l) && !time_is_over(l)) {
         // Idle targets are asked less and less often; a wake-up or an event brings us back.
         l->poll_ms = co_capture_drain(l->capture) ? POLL_MIN_MS : l->poll_ms * 2;
         if (l->poll_ms > POLL_MAX_MS)
@@ -185,6 +235,7 @@ static cm_status capture_until_end(loop *l)
 
 static void disarm_all(loop *l)
 {
+    l->ending = true;
     while (l->count) {
         inj_target *target = l->followed[0].target;
         if (check_end(l, 0))
@@ -210,17 +261,17 @@ static void default_path(const inj_target *target, char *out, size_t capacity)
     snprintf(out, capacity, "ortscope-%.*s-%u.ortl", (int)len, name, target->pid);
 }
 
-// A folder that is not there is no missing target (exit code 3).
-static cm_status create_file(loop *l)
+// Before the program has run there is nothing to record.
+static cm_status check_not_stopped(const loop *l)
 {
-    cm_status status = co_capture_create(l->result->path, &l->capture);
-    if (status != CM_NOT_FOUND && status != CM_ACCESS_DENIED)
-        return status;
-    char sentence[1024];
-    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
-    return cm_fail(CM_IO, "%s", sentence);
+    if (vw_stop_presses() == 0)
+        return CM_OK;
+    return cm_fail(CM_FAILED, l->launched
+                                  ? "Stopped by Ctrl+C before the program ran; it was not started."
+                                  : "Stopped by Ctrl+C before anything was recorded.");
 }
 
+// The file of an earlier capture is emptied only when there is something to put in its place.
 static cm_status begin(loop *l, inj_target *target)
 {
     vw_capture_result *result = l->result;
@@ -228,13 +279,32 @@ static cm_status begin(loop *l, inj_target *target)
         snprintf(result->path, sizeof result->path, "%s", l->options->output);
     else
         default_path(target, result->path, sizeof result->path);
-    CM_TRY(create_file(l));
-    cm_status status = follow(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
+    CM_TRY(co_capture_check(result->path));
+    CM_TRY(check_not_stopped(l));
+    co_anchor start = co_anchor_now();
+    CM_TRY(attach(l, target));
+    cm_status status = check_not_stopped(l);
+    if (status == CM_OK)
+        status = co_capture_create(result->path, start, &l->capture);
+    if (status != CM_OK)
+        return l->launched ? status : disarm_after(target, status);
+    status = record(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
     if (status != CM_OK) {
         co_capture_close(l->capture);
         cm_file_remove(result->path);
     }
     return status;
+}
+
+// The program outlives our target: its exit code is ours also when the recording ends before it.
+static cm_status let_run(loop *l, inj_target *target)
+{
+    if (!l->launched)
+        return CM_OK;
+    HANDLE self = GetCurrentProcess();
+    DuplicateHandle(self, target->process, self, &l->result->program, 0, FALSE,
+                    DUPLICATE_SAME_ACCESS);
+    return inj_resume(target);
 }
 
 cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
@@ -243,9 +313,7 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     static loop l; // too large for the stack, and there is one capture per ortscope
     l = (loop){.options = options, .result = out, .launched = launched, .poll_ms = POLL_MIN_MS};
     *out = (vw_capture_result){0};
-    l.root_pid = target->pid;
     l.begin_ns = l.last_flush_ns = l.shown_ns = cm_monotonic_ns();
-    vw_stop_install();
     cm_status status = begin(&l, target);
     if (status != CM_OK) {
         if (launched)
@@ -255,10 +323,13 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     }
     vw_message("armed process %u (%s) in %.0f ms, writing %s", target->pid, target->program,
                (double)(cm_monotonic_ns() - l.begin_ns) / 1e6, out->path);
-    if (launched)
-        status = inj_resume(target);
+    status = let_run(&l, target);
     if (status == CM_OK)
         status = capture_until_end(&l);
+    else
+        TerminateProcess(target->process, 1);
+    char sentence[1024]; // disarming may put another one
+    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
     disarm_all(&l);
     if (options->progress)
         cm_stream_write(CM_STDERR, "\r\x1b[K", 4);
@@ -266,6 +337,28 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     out->stats = co_capture_stats(l.capture);
     cm_status end = co_capture_close(l.capture);
     if (status != CM_OK)
-        return status;
+        return cm_fail(status, "%s", sentence);
     return closed != CM_OK ? closed : end;
+}
+
+void vw_await_program(vw_capture_result *result)
+{
+    if (!result->program)
+        return;
+    bool told = false;
+    DWORD code;
+    while (!vw_stop_requested(true) &&
+           WaitForSingleObject(result->program, AWAIT_MS) == WAIT_TIMEOUT) {
+        if (!told)
+            vw_message("the recording has ended; waiting for the program (press Ctrl+C twice to "
+                       "leave it running)");
+        told = true;
+    }
+    if (WaitForSingleObject(result->program, 0) == WAIT_OBJECT_0 &&
+        GetExitCodeProcess(result->program, &code)) {
+        result->target_exited = true;
+        result->exit_code = code;
+    }
+    CloseHandle(result->program);
+    result->program = NULL;
 }

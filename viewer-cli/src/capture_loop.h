@@ -21,11 +21,17 @@ typedef struct vw_capture_result {
     co_stats stats;
     bool target_exited;
     uint32_t exit_code;
+    void *program; // HANDLE of a launched program that was let run
 } vw_capture_result;
 
 // Takes a target that was launched (suspended) or opened, attaches, captures until it and its
 // followed children have ended, the time is over, it was detached, or the user stops us. Owns
-// `target` from the call on. A launched target that can't be attached is ended before it has run a
-// single instruction; one that was running goes on.
+// `target` from the call on. A launched target that can't be attached or recorded is ended before
+// it has run a single instruction; one that was running goes on. The output file is not touched
+// before the attach has worked. Call vw_stop_install first.
 cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
                      vw_capture_result *out);
+
+// After vw_capture of a launched program, also when that failed: waits until the program has ended,
+// or the user does not want to, and notes its exit code.
+void vw_await_program(vw_capture_result *result);

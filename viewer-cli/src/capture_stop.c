@@ -3,6 +3,8 @@
 
 #include "output.h"
 
+#include <limits.h>
+
 #include <windows.h>
 
 #define CLOSING_MS 4500u // Windows ends us five seconds after a console was closed
@@ -28,12 +30,15 @@ void vw_stop_install(void)
     SetConsoleCtrlHandler(on_control, TRUE);
 }
 
+long vw_stop_presses(void)
+{
+    return g_closing ? LONG_MAX : g_presses;
+}
+
 bool vw_stop_requested(bool launched)
 {
     static bool told;
-    LONG presses = g_presses;
-    if (g_closing)
-        return true;
+    long presses = vw_stop_presses();
     if (launched && presses == 1 && !told) {
         told = true;
         vw_message("waiting for the program to end; press Ctrl+C again to stop profiling and "

@@ -82,16 +82,18 @@ static void print_summary(const char *path)
     tm_reader_close(reader);
 }
 
-// The exit code of a capture that took place; `own` if nothing is wrong.
-static int finish(const capture_args *a, const vw_capture_result *result, int own)
+// The exit code of the capture alone, with its summary or what went wrong.
+static int finish(const capture_args *a, const vw_capture_result *result, cm_status status)
 {
-    if (!a->quiet)
+    if (status == CM_OK && !a->quiet)
         print_summary(result->path);
     vw_stop_done();
+    if (status != CM_OK)
+        return vw_failure(status);
     if (a->strict && result->stats.lost_events)
         return vw_failure(cm_fail(CM_DATA_LOST, "%llu events were lost; try a larger --ring-size.",
                                   (unsigned long long)result->stats.lost_events));
-    return own;
+    return 0;
 }
 
 static int run_run(vw_io *io, const void *args, int operand_count, char **operands)
@@ -101,16 +103,18 @@ static int run_run(vw_io *io, const void *args, int operand_count, char **operan
     vw_capture_options options;
     vw_capture_result result;
     inj_target *target = NULL;
+    vw_stop_install();
     cm_status status = read_options(a, &options);
     if (status == CM_OK)
         status = inj_launch(operand_count, operands, &target);
-    // The program writes to our terminal: a moving line would get in its way.
-    options.progress = !a->quiet && cm_is_terminal(CM_STDERR) && !cm_is_terminal(CM_STDOUT);
-    if (status == CM_OK)
-        status = vw_capture(target, true, &options, &result);
     if (status != CM_OK)
         return vw_failure(status);
-    return finish(a, &result, result.target_exited ? (int)result.exit_code : 0);
+    // The program writes to our terminal: a moving line would get in its way.
+    options.progress = !a->quiet && cm_is_terminal(CM_STDERR) && !cm_is_terminal(CM_STDOUT);
+    status = vw_capture(target, true, &options, &result);
+    int code = finish(a, &result, status);
+    vw_await_program(&result);
+    return code || !result.target_exited ? code : (int)result.exit_code;
 }
 
 static int run_attach(vw_io *io, const void *args, int operand_count, char **operands)
@@ -122,15 +126,17 @@ static int run_attach(vw_io *io, const void *args, int operand_count, char **ope
     vw_capture_result result;
     inj_target *target = NULL;
     uint32_t pid = 0;
+    vw_stop_install();
     cm_status status = read_options(a, &options);
     if (status == CM_OK)
         status = inj_resolve(operands[0], &pid);
     if (status == CM_OK)
         status = inj_open(pid, &target);
+    if (status != CM_OK)
+        return vw_failure(status);
     options.progress = !a->quiet && cm_is_terminal(CM_STDERR);
-    if (status == CM_OK)
-        status = vw_capture(target, false, &options, &result);
-    return status == CM_OK ? finish(a, &result, 0) : vw_failure(status);
+    status = vw_capture(target, false, &options, &result);
+    return finish(a, &result, status);
 }
 
 static int run_detach(vw_io *io, const void *args, int operand_count, char **operands)
@@ -176,9 +182,10 @@ const vw_command vw_command_run = {
     .usage = "[options] -- PROGRAM [ARGS...]",
     .details =
         "The program keeps its own input, output, working directory and environment; ortscope\n"
-        "exits with its exit code. Processes that it starts are recorded too. Messages and the\n"
-        "summary go to standard error. Ctrl+C reaches the program; a second one stops the\n"
-        "recording and leaves the program running.",
+        "exits with its exit code, also if the recording ends before it (--duration). Processes\n"
+        "that it starts are recorded too, until they end; when only they are left, ortscope says\n"
+        "so, and Ctrl+C ends the recording. Messages and the summary go to standard error. Ctrl+C\n"
+        "reaches the program; a second one stops the recording and leaves the program running.",
     CAPTURE_OPTIONS,
     .min_operands = 1,
     .max_operands = 1 << 20,

@@ -7,6 +7,7 @@
 // every 250 ms.
 #pragma once
 
+#include "collector/clock.h"
 #include "common/status.h"
 
 #include <stddef.h>
@@ -33,7 +34,12 @@ typedef struct co_stats {
     uint64_t elapsed_ns;
 } co_stats;
 
-cm_status co_capture_create(const char *path, co_capture **out);
+// Whether the file can be made, before any target is touched; one that is there stays as it is.
+cm_status co_capture_check(const char *path);
+
+// Makes or empties the file. `start` is time 0: take it (co_anchor_now) before the first target is
+// armed, so that no event is older.
+cm_status co_capture_create(const char *path, co_anchor start, co_capture **out);
 
 // Adds a target whose hook is armed; `*out_id` names it in the timeline.
 cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id);

@@ -29,6 +29,10 @@ cm_status cm_file_open(const char *path, cm_file **out);
 // meanwhile.
 cm_status cm_file_create(const char *path, cm_file **out);
 
+// Whether cm_file_create would work, without a trace: a file that is there is not touched, none is
+// left behind where there was none.
+cm_status cm_file_can_create(const char *path);
+
 // The size at this moment: it grows while somebody writes.
 cm_status cm_file_size(cm_file *f, uint64_t *out_bytes);
 

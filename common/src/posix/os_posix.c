@@ -64,6 +64,18 @@ cm_status cm_file_create(const char *path, cm_file **out)
     return open_fd(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, "create", out);
 }
 
+cm_status cm_file_can_create(const char *path)
+{
+    cm_file *f;
+    cm_status status = open_fd(path, O_WRONLY, "create", &f);
+    if (status == CM_NOT_FOUND) {
+        status = open_fd(path, O_WRONLY | O_CREAT | O_EXCL, "create", &f);
+        if (status == CM_OK)
+            unlink(path);
+    }
+    return status == CM_OK ? cm_file_close(f) : status;
+}
+
 cm_status cm_file_size(cm_file *f, uint64_t *out_bytes)
 {
     struct stat info;

@@ -55,7 +55,7 @@ static wchar_t *widen(const char *text)
 }
 
 static cm_status open_handle(const char *path, DWORD access, DWORD share, DWORD disposition,
-                             const char *what, cm_file **out)
+                             DWORD flags, const char *what, cm_file **out)
 {
     cm_status status;
     size_t path_size = strlen(path) + 1;
@@ -66,7 +66,7 @@ static cm_status open_handle(const char *path, DWORD access, DWORD share, DWORD 
         goto failed;
     }
     memcpy(f->path, path, path_size);
-    f->handle = CreateFileW(wide, access, share, NULL, disposition, FILE_ATTRIBUTE_NORMAL, NULL);
+    f->handle = CreateFileW(wide, access, share, NULL, disposition, flags, NULL);
     if (f->handle == INVALID_HANDLE_VALUE) {
         status = fail_win32(GetLastError(), what, path);
         goto failed;
@@ -83,13 +83,25 @@ failed:
 cm_status cm_file_open(const char *path, cm_file **out)
 {
     return open_handle(path, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-                       OPEN_EXISTING, "open", out);
+                       OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, "open", out);
 }
 
 cm_status cm_file_create(const char *path, cm_file **out)
 {
     return open_handle(path, GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, CREATE_ALWAYS,
-                       "create", out);
+                       FILE_ATTRIBUTE_NORMAL, "create", out);
+}
+
+cm_status cm_file_can_create(const char *path)
+{
+    cm_file *f;
+    DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE;
+    cm_status status =
+        open_handle(path, GENERIC_WRITE, share, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, "create", &f);
+    if (status == CM_NOT_FOUND)
+        status = open_handle(path, GENERIC_WRITE | DELETE, share, CREATE_NEW,
+                             FILE_FLAG_DELETE_ON_CLOSE, "create", &f);
+    return status == CM_OK ? cm_file_close(f) : status;
 }
 
 cm_status cm_file_size(cm_file *f, uint64_t *out_bytes)
