@@ -43,7 +43,7 @@ static uint64_t own_process(void)
     return (uint64_t)(uintptr_t)handle;
 }
 
-double bench_hook_arm(void)
+double bench_hook_arm(uint32_t flags)
 {
     size_t bytes = tl_section_bytes(TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
     HANDLE section =
@@ -62,7 +62,8 @@ double bench_hook_arm(void)
         .wake_hook = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
         .wake_collector = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
         .collector_process = own_process(),
-        .collector_pid = GetCurrentProcessId()};
+        .collector_pid = GetCurrentProcessId(),
+        .flags = flags};
     uint64_t begin = cm_monotonic_ns();
     if (g_attach(&params) != ORT_HOOK_OK)
         die("attaching");

@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 void bench_hook_load(const wchar_t *dll);
-double bench_hook_arm(void); // milliseconds that it took
+double bench_hook_arm(uint32_t flags); // hook_contract.h; milliseconds that it took
 void bench_hook_disarm(void);
 uint64_t bench_hook_drain(void); // records read since armed, so far

@@ -118,7 +118,7 @@ static int measure_time(bench *b)
         block_ns(b);
     for (int i = 0; i < BLOCKS; i++) {
         plain[i] = block_ns(b);
-        arm_ms[i] = bench_hook_arm();
+        arm_ms[i] = bench_hook_arm(0);
         for (int warm = 0; warm < 100; warm++)
             run_once(b);
         bench_hook_drain();
@@ -176,7 +176,7 @@ static int measure_memory(bench *b)
 {
     run_threads(b);
     double before = working_set_mb();
-    bench_hook_arm();
+    bench_hook_arm(0);
     double armed = working_set_mb();
     run_threads(b);
     double used = working_set_mb();
@@ -199,7 +199,7 @@ int wmain(int argc, wchar_t **argv)
     // Armed while there is no other thread, and never disarmed: callgrind can't follow a thread
     // that is suspended.
     if (count && argc > 5 && wcscmp(argv[5], L"armed") == 0)
-        bench_hook_arm();
+        bench_hook_arm(0);
     open_session(&b, argv[2]);
     if (count)
         return measure_count(&b);
