@@ -91,7 +91,9 @@ static int finish(const capture_args *a, const vw_capture_result *result, cm_sta
     if (status != CM_OK)
         return vw_failure(status);
     if (a->strict && result->stats.lost_events)
-        return vw_failure(cm_fail(CM_DATA_LOST, "%llu events were lost; try a larger --ring-size.",
+        return vw_failure(cm_fail(CM_DATA_LOST,
+                                  "%llu events were lost; the summary says why. A larger "
+                                  "--ring-size or more --rings may help.",
                                   (unsigned long long)result->stats.lost_events));
     return 0;
 }
