@@ -18,6 +18,8 @@ if(WIN32)
                   TIMEOUT 600)
 endif()
 # Finding kernels, on made-up images and on every onnxruntime.dll that scripts/targets has fetched.
+ortscope_test(test_op_scan SOURCES test_op_scan.c LIBS hk_scan)
+target_include_directories(test_op_scan PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 add_executable(test_op_scan_real test_op_scan_real.c)
 target_link_libraries(test_op_scan_real PRIVATE hk_scan dep_unity ortscope_flags)
 target_include_directories(test_op_scan_real PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)

@@ -64,7 +64,7 @@ static void test_geometry_is_bounded(void)
     TEST_ASSERT_EQUAL_UINT64(0, tl_section_bytes(1, TL_RING_BYTES_MIN / 2));
     TEST_ASSERT_EQUAL_UINT64(0, tl_section_bytes(1, TL_RING_BYTES_MIN + 4096));
     TEST_ASSERT_EQUAL_UINT64(0, tl_section_bytes(1, TL_RING_BYTES_MAX * 2));
-    TEST_ASSERT_EQUAL_UINT64(4096 + 16384 + 64 * 128 + 64 * 262144,
+    TEST_ASSERT_EQUAL_UINT64(4096 + 16384 + 64 * 128 + 64 * 1048576,
                              tl_section_bytes(TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT));
     TEST_ASSERT_NULL(tl_consumer_create(&section, 0, TL_RING_BYTES_MIN));
     TEST_ASSERT_NULL(tl_consumer_create(&section, 1, 64));

@@ -172,7 +172,7 @@ static const vw_option capture_options[] = {
     {"rings", 0, VW_COUNT, offsetof(capture_args, rings), "N",
      "threads that can be recorded at the same time (default 64)"},
     {"ring-size", 0, VW_COUNT, offsetof(capture_args, ring_kib), "KIB",
-     "memory per thread in KiB, a power of two (default 256)"},
+     "memory per thread in KiB, a power of two (default 1024)"},
 };
 #define CAPTURE_OPTIONS                                                                            \
     .options = capture_options, .option_count = sizeof capture_options / sizeof *capture_options,  \

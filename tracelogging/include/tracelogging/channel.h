@@ -40,7 +40,7 @@
                    // takes any record wherever its head stands
 #define TL_RING_BYTES_MAX     (64u * 1024u * 1024u)
 #define TL_RINGS_DEFAULT      64u
-#define TL_RING_BYTES_DEFAULT (256u * 1024u)
+#define TL_RING_BYTES_DEFAULT (1024u * 1024u) // an operator takes 40 bytes: 26000 of them
 
 typedef struct tl_record {
     uint16_t size;  // of the whole record, header included, without the padding to 8
