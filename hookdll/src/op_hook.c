@@ -97,8 +97,11 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
     if (__builtin_expect(t->run.skips_ops | (t->op_depth == HK_OP_DEPTH_MAX), 0))
         return NULL;
     hk_kernel *k = hk_kernel_find(self, epoch);
-    if (__builtin_expect(!k || k->vtable != v, 0) && !(k = hk_kernel_take_up(self, v, epoch)))
-        return NULL;
+    if (__builtin_expect(!k || k->vtable != v, 0)) {
+        k = RtlDllShutdownInProgress() ? NULL : hk_kernel_take_up(self, v, epoch);
+        if (!k)
+            return NULL;
+    }
     hk_op_frame *f = &t->ops[t->op_depth];
     if (!assign(t, epoch, k, f))
         return NULL;
@@ -109,7 +112,7 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
     f->tells_shapes = false;
     uint32_t told = atomic_load_explicit(&k->set, memory_order_relaxed);
     uint32_t set = t->run.epoch == epoch ? t->run.inputs : told == HK_SET_UNTOLD ? 0 : told;
-    if (__builtin_expect(told != set, 0))
+    if (__builtin_expect(told != set, 0) && !RtlDllShutdownInProgress())
         first_sight(t, epoch, k, context, f, set);
     t->op_depth++;
     return f;

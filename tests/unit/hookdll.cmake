@@ -11,6 +11,13 @@ if(WIN32)
                   LIBS tl_producer)
     target_include_directories(test_registry PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
     target_link_libraries(test_registry PRIVATE hook_flags)
+    set(hookdll_src ${CMAKE_SOURCE_DIR}/hookdll/src)
+    ortscope_test(test_op_tables
+                  SOURCES test_op_tables.c ${hookdll_src}/op_kernels.c ${hookdll_src}/op_memory.c
+                          ${hookdll_src}/op_vtables.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_op_tables PRIVATE ${hookdll_src})
+    target_link_libraries(test_op_tables PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
