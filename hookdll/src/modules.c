@@ -194,7 +194,7 @@ static void tell_problem(uint8_t level, const char *what, const char *why)
     hk_thread *t = hk_enter(&epoch);
     if (!t)
         return;
-    char sentence[256];
+    char sentence[1280];
     size_t len = append(sentence, 0, sizeof sentence, what);
     len = append(sentence, len, sizeof sentence, why);
     hk_emit_log(t, epoch, level, 0, 0, 0, (hk_text){sentence, len});
@@ -221,6 +221,7 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
     hk_detour_reason outcomes[HK_API_COUNT];
     hk_module copy = {0};
     const char *problem = NULL, *no_ops = NULL;
+    bool is_runtime = true;
     AcquireSRWLockExclusive(&g_hk.lock);
     bool still_armed = atomic_load(&g_hk.epoch) & 1;
     hk_module *m = slot_of(base);
@@ -237,8 +238,8 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
                 problem = hk_detour_reason_text(reason);
             copy = *m;
         } else {
-            problem = "a module exports OrtGetApiBase but is not itself a runtime of 1.8 or later";
             m->base = NULL;
+            is_runtime = false;
         }
     }
     ReleaseSRWLockExclusive(&g_hk.lock);
@@ -246,6 +247,14 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
         tell_module(&copy, outcomes);
     if (problem)
         tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ", problem);
+    if (!is_runtime) {
+        char name[sizeof copy.path];
+        cm_utf16_to_utf8(path, path_units, name, sizeof name);
+        tell_problem(TL_LEVEL_WARNING,
+                     "A module that exports OrtGetApiBase is not itself a runtime of 1.8 or later "
+                     "and is not recorded: ",
+                     name);
+    }
     if (no_ops)
         tell_problem(TL_LEVEL_WARNING, "Operators are not recorded: ", no_ops);
 }
