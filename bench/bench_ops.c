@@ -6,8 +6,8 @@
 //   bench_ops DLL MODEL HOOK THREADS DIMS time          DIMS of the one input: 1,3,48,192
 //   bench_ops DLL MODEL HOOK THREADS DIMS count plain|armed     a region for callgrind
 #include "bench_hook.h"
+#include "bench_ort.h"
 #include "common/os.h"
-#include "ort_calls.h"
 #include "tracelogging/hook_contract.h"
 
 #include <stdio.h>
@@ -26,54 +26,26 @@
 typedef OrtStatus *io_name_fn(const OrtSession *, size_t, OrtAllocator *, char **);
 
 typedef struct bench {
-    ort_calls ort;
+    bench_ort ort;
     io_name_fn *input_name, *output_name;
     OrtEnv *env;
     OrtValue *input;
     char *in, *out;
 } bench;
 
-static void must(const bench *b, OrtStatus *status, const char *what)
-{
-    if (!status)
-        return;
-    fprintf(stderr, "bench: %s failed: %s\n", what, b->ort.GetErrorMessage(status));
-    exit(1);
-}
-
-static void load(bench *b, const wchar_t *dll)
-{
-    typedef struct api_base {
-        const ort_slot *(*GetApi)(uint32_t);
-        const char *(*GetVersionString)(void);
-    } api_base;
-    HMODULE module = LoadLibraryExW(dll, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
-    const api_base *(*get_base)(void) =
-        module ? (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase") : 0;
-    if (!get_base) {
-        fprintf(stderr, "bench: cannot load %ls\n", dll);
-        exit(1);
-    }
-    int minor = atoi(get_base()->GetVersionString() + 2);
-    const ort_slot *table = get_base()->GetApi((uint32_t)minor);
-#define X(slot, since, result, name, parameters)                                                   \
-    b->ort.name = minor >= since ? (result(*) parameters)table[slot] : NULL;
-    ORT_CALLS(X)
-#undef X
-    b->input_name = (io_name_fn *)table[36];
-    b->output_name = (io_name_fn *)table[37];
-}
-
 static OrtSession *open_session(bench *b, const wchar_t *model, int threads, bool profiler)
 {
     OrtSessionOptions *options;
     OrtSession *session;
-    must(b, b->ort.CreateSessionOptions(&options), "CreateSessionOptions");
-    must(b, b->ort.SetIntraOpNumThreads(options, threads), "SetIntraOpNumThreads");
+    bench_must(&b->ort, b->ort.calls.CreateSessionOptions(&options), "CreateSessionOptions");
+    bench_must(&b->ort, b->ort.calls.SetIntraOpNumThreads(options, threads),
+               "SetIntraOpNumThreads");
     if (profiler)
-        must(b, b->ort.EnableProfiling(options, L"bench_ops_profile"), "EnableProfiling");
-    must(b, b->ort.CreateSession(b->env, model, options, &session), "CreateSession");
-    b->ort.ReleaseSessionOptions(options);
+        bench_must(&b->ort, b->ort.calls.EnableProfiling(options, L"bench_ops_profile"),
+                   "EnableProfiling");
+    bench_must(&b->ort, b->ort.calls.CreateSession(b->env, model, options, &session),
+               "CreateSession");
+    b->ort.calls.ReleaseSessionOptions(options);
     return session;
 }
 
@@ -90,39 +62,34 @@ static void make_input(bench *b, const OrtSession *session, const wchar_t *dims_
         p = *end ? end + 1 : end;
     }
     float *data = calloc(count, sizeof *data);
-    must(b, b->ort.GetAllocatorWithDefaultOptions(&allocator), "allocator");
-    must(b, b->ort.CreateCpuMemoryInfo(1, 0, &cpu), "CreateCpuMemoryInfo");
-    must(b,
-         b->ort.CreateTensorWithDataAsOrtValue(cpu, data, count * sizeof *data, dims, rank,
-                                               ORT_FLOAT, &b->input),
-         "CreateTensor");
-    must(b, b->input_name(session, 0, allocator, &b->in), "input name");
-    must(b, b->output_name(session, 0, allocator, &b->out), "output name");
+    bench_must(&b->ort, b->ort.calls.GetAllocatorWithDefaultOptions(&allocator), "allocator");
+    bench_must(&b->ort, b->ort.calls.CreateCpuMemoryInfo(1, 0, &cpu), "CreateCpuMemoryInfo");
+    bench_must(&b->ort,
+               b->ort.calls.CreateTensorWithDataAsOrtValue(cpu, data, count * sizeof *data, dims,
+                                                           rank, ORT_FLOAT, &b->input),
+               "CreateTensor");
+    bench_must(&b->ort, b->input_name(session, 0, allocator, &b->in), "input name");
+    bench_must(&b->ort, b->output_name(session, 0, allocator, &b->out), "output name");
 }
 
 static double run_us(bench *b, OrtSession *session)
 {
     OrtValue *output = NULL;
     uint64_t begin = cm_monotonic_ns();
-    must(b,
-         b->ort.Run(session, NULL, (const char *const *)&b->in, (const OrtValue *const *)&b->input,
-                    1, (const char *const *)&b->out, 1, &output),
-         "Run");
+    bench_must(&b->ort,
+               b->ort.calls.Run(session, NULL, (const char *const *)&b->in,
+                                (const OrtValue *const *)&b->input, 1, (const char *const *)&b->out,
+                                1, &output),
+               "Run");
     double us = (double)(cm_monotonic_ns() - begin) / 1e3;
-    b->ort.ReleaseValue(output);
+    b->ort.calls.ReleaseValue(output);
     return us;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void tell(const char *state, double *times)
 {
     size_t n = (size_t)ROUNDS * ROUND_RUNS;
-    qsort(times, n, sizeof *times, by_value);
+    qsort(times, n, sizeof *times, bench_by_value);
     printf("%s_us_p10=%.1f\n%s_us_p50=%.1f\n", state, times[n / 10], state, times[n / 2]);
 }
 
@@ -163,12 +130,14 @@ int wmain(int argc, wchar_t **argv)
     }
     int threads = (int)wcstol(argv[4], NULL, 10);
     bool count = wcscmp(argv[6], L"count") == 0;
-    load(&b, argv[1]);
+    bench_ort_load(&b.ort, argv[1]);
+    b.input_name = (io_name_fn *)b.ort.table[36];
+    b.output_name = (io_name_fn *)b.ort.table[37];
     bench_hook_load(argv[3]);
     // As in bench_run.c: armed while there is no other thread.
     if (count && argc > 7 && wcscmp(argv[7], L"armed") == 0)
         bench_hook_arm(ORT_HOOK_OPS);
-    must(&b, b.ort.CreateEnv(3, "bench", &b.env), "CreateEnv");
+    bench_must(&b.ort, b.ort.calls.CreateEnv(3, "bench", &b.env), "CreateEnv");
     OrtSession *plain = open_session(&b, argv[2], threads, false);
     make_input(&b, plain, argv[5]);
     if (!count)

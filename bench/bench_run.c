@@ -6,8 +6,8 @@
 //   bench_run DLL MODEL HOOK count plain|armed     a region for callgrind, see bench/run
 //   bench_run DLL MODEL HOOK memory                what arming adds to this process
 #include "bench_hook.h"
+#include "bench_ort.h"
 #include "common/os.h"
-#include "ort_calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,40 +25,10 @@
 #define THREADS    8
 
 typedef struct bench {
-    ort_calls ort;
+    bench_ort ort;
     OrtSession *session;
     OrtValue *inputs[2];
 } bench;
-
-static void must(const bench *b, OrtStatus *status, const char *what)
-{
-    if (!status)
-        return;
-    fprintf(stderr, "bench: %s failed: %s\n", what, b->ort.GetErrorMessage(status));
-    exit(1);
-}
-
-static void load(bench *b, const wchar_t *dll)
-{
-    typedef struct api_base {
-        const ort_slot *(*GetApi)(uint32_t);
-        const char *(*GetVersionString)(void);
-    } api_base;
-    HMODULE module = LoadLibraryExW(dll, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
-    const api_base *(*get_base)(void) =
-        module ? (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase") : 0;
-    if (!get_base) {
-        fprintf(stderr, "bench: cannot load %ls\n", dll);
-        exit(1);
-    }
-    int minor = atoi(get_base()->GetVersionString() + 2);
-    const ort_slot *table = get_base()->GetApi((uint32_t)minor);
-#define X(slot, since, result, name, parameters)                                                   \
-    b->ort.name = minor >= since ? (result(*) parameters)table[slot] : NULL;
-    ORT_CALLS(X)
-#undef X
-    printf("ort=%s\n", get_base()->GetVersionString());
-}
 
 static void open_session(bench *b, const wchar_t *model)
 {
@@ -67,19 +37,20 @@ static void open_session(bench *b, const wchar_t *model)
     OrtEnv *env;
     OrtSessionOptions *options;
     OrtMemoryInfo *cpu;
-    must(b, b->ort.CreateEnv(3, "bench", &env), "CreateEnv");
-    must(b, b->ort.CreateSessionOptions(&options), "CreateSessionOptions");
-    must(b, b->ort.SetIntraOpNumThreads(options, 1), "SetIntraOpNumThreads");
-    must(b, b->ort.CreateSession(env, model, options, &b->session), "CreateSession");
-    must(b, b->ort.CreateCpuMemoryInfo(1, 0, &cpu), "CreateCpuMemoryInfo");
-    must(b,
-         b->ort.CreateTensorWithDataAsOrtValue(cpu, x, sizeof x, x_dims, 2, ORT_FLOAT,
-                                               &b->inputs[0]),
-         "CreateTensor");
-    must(b,
-         b->ort.CreateTensorWithDataAsOrtValue(cpu, s, sizeof s, s_dims, 2, ORT_FLOAT,
-                                               &b->inputs[1]),
-         "CreateTensor");
+    bench_must(&b->ort, b->ort.calls.CreateEnv(3, "bench", &env), "CreateEnv");
+    bench_must(&b->ort, b->ort.calls.CreateSessionOptions(&options), "CreateSessionOptions");
+    bench_must(&b->ort, b->ort.calls.SetIntraOpNumThreads(options, 1), "SetIntraOpNumThreads");
+    bench_must(&b->ort, b->ort.calls.CreateSession(env, model, options, &b->session),
+               "CreateSession");
+    bench_must(&b->ort, b->ort.calls.CreateCpuMemoryInfo(1, 0, &cpu), "CreateCpuMemoryInfo");
+    bench_must(&b->ort,
+               b->ort.calls.CreateTensorWithDataAsOrtValue(cpu, x, sizeof x, x_dims, 2, ORT_FLOAT,
+                                                           &b->inputs[0]),
+               "CreateTensor");
+    bench_must(&b->ort,
+               b->ort.calls.CreateTensorWithDataAsOrtValue(cpu, s, sizeof s, s_dims, 2, ORT_FLOAT,
+                                                           &b->inputs[1]),
+               "CreateTensor");
 }
 
 // One input and one output would be the common case; this model has two inputs and one of its two
@@ -89,11 +60,11 @@ static void run_once(bench *b)
     static const char *const input_names[] = {"X", "S"};
     static const char *const output_names[] = {"Z"};
     OrtValue *output = NULL;
-    must(b,
-         b->ort.Run(b->session, NULL, input_names, (const OrtValue *const *)b->inputs, 2,
-                    output_names, 1, &output),
-         "Run");
-    b->ort.ReleaseValue(output);
+    bench_must(&b->ort,
+               b->ort.calls.Run(b->session, NULL, input_names, (const OrtValue *const *)b->inputs,
+                                2, output_names, 1, &output),
+               "Run");
+    b->ort.calls.ReleaseValue(output);
 }
 
 static double block_ns(bench *b)
@@ -102,12 +73,6 @@ static double block_ns(bench *b)
     for (int i = 0; i < BLOCK_RUNS; i++)
         run_once(b);
     return (double)(cm_monotonic_ns() - begin) / BLOCK_RUNS;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static int measure_time(bench *b)
@@ -126,9 +91,9 @@ static int measure_time(bench *b)
         records += bench_hook_drain();
         bench_hook_disarm();
     }
-    qsort(plain, BLOCKS, sizeof *plain, by_value);
-    qsort(armed, BLOCKS, sizeof *armed, by_value);
-    qsort(arm_ms, BLOCKS, sizeof *arm_ms, by_value);
+    qsort(plain, BLOCKS, sizeof *plain, bench_by_value);
+    qsort(armed, BLOCKS, sizeof *armed, bench_by_value);
+    qsort(arm_ms, BLOCKS, sizeof *arm_ms, bench_by_value);
     printf("plain_ns_p10=%.1f\nplain_ns_p50=%.1f\n", plain[BLOCKS / 10], plain[BLOCKS / 2]);
     printf("armed_ns_p10=%.1f\narmed_ns_p50=%.1f\n", armed[BLOCKS / 10], armed[BLOCKS / 2]);
     printf("arm_ms_p50=%.2f\n", arm_ms[BLOCKS / 2]);
@@ -194,7 +159,8 @@ int wmain(int argc, wchar_t **argv)
         return 2;
     }
     bool count = wcscmp(argv[4], L"count") == 0;
-    load(&b, argv[1]);
+    bench_ort_load(&b.ort, argv[1]);
+    printf("ort=%s\n", b.ort.version);
     bench_hook_load(argv[3]);
     // Armed while there is no other thread, and never disarmed: callgrind can't follow a thread
     // that is suspended.
