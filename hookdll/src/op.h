@@ -27,8 +27,7 @@
 typedef void *hk_compute_fn(void *self, void *status, void *context);
 typedef void *hk_destroy_fn(void *self, unsigned flags);
 
-// ------------------------------------------------------------------------------------------
-// vtables
+// ----------------------------------------------------------------------------------------- vtables
 
 // Where a context keeps the values of its node (op_outputs.c).
 typedef struct hk_context_layout {
@@ -83,8 +82,7 @@ static inline const hk_vtable *hk_vtable_of(const void *self)
 uint32_t hk_vtables_swap(hk_op_module *module);
 void hk_vtables_restore(hk_op_module *module);
 
-// ------------------------------------------------------------------------------------------
-// kernels
+// ----------------------------------------------------------------------------------------- kernels
 
 #define HK_KERNEL_SETS 32u // sets of session inputs for which a kernel's shapes are told
 #define HK_SET_UNTOLD  UINT32_MAX
@@ -141,8 +139,7 @@ bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const 
 // The decorated class name as people write it; returns the length.
 size_t hk_class_text(const char *decorated, char *out, size_t capacity);
 
-// ------------------------------------------------------------------------------------------
-// executions
+// -------------------------------------------------------------------------------------- executions
 
 // The values of a kernel's outputs, after it ran: NULL for each that is not there. False if they
 // can't be had without asking ORT to make them. `inputs` are what the C API calls its inputs.

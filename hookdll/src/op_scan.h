@@ -62,8 +62,7 @@ hk_scan_outcome hk_scan_anchor(const hk_scan *s, const char *literal, unsigned s
 // into the image and ends in NUL there.
 const char *hk_scan_class_name(const hk_scan *s, uint32_t vtable_rva);
 
-// ------------------------------------------------------------------------------------------
-// kernels
+// ----------------------------------------------------------------------------------------- kernels
 
 enum { HK_KERNEL_SLOTS = 4, HK_KERNEL_DESTROY = 0, HK_KERNEL_COMPUTE = 1, HK_KERNEL_ASYNC = 3 };
 
