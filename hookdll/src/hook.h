@@ -104,7 +104,6 @@ typedef struct hk_module {
 typedef struct hk_state {
     _Atomic uint32_t epoch;
     tl_section_header *section;
-    size_t section_bytes;
     HANDLE section_handle, wake_hook, wake_collector, collector_process; // from the collector
     HANDLE detach_event; // ours, for ever: ortscope_hook_detach asks the watcher
     HANDLE child_reply;  // ours, for ever: the collector has dealt with a child, or is gone
@@ -130,8 +129,6 @@ bool hk_threads_wait_idle(void); // after disarming: until none is busy; false: 
 
 // lifecycle.c
 bool hk_lifecycle_init(void);
-DWORD hk_attach(const ort_hook_params *params);
-DWORD hk_detach(void);
 
 // modules.c: the ONNX Runtimes of this process
 void hk_modules_watch(void);  // once: be told of modules that come and go

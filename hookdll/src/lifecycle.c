@@ -24,7 +24,6 @@ static bool channel_open(const ort_hook_params *params)
         return false;
     }
     g_hk.section = view;
-    g_hk.section_bytes = (size_t)params->section_bytes;
     tl_section_publish_schema(view);
     return true;
 }

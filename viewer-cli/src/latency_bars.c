@@ -2,6 +2,7 @@
 // The histogram in the terminal: bars of round width from the fastest run to p99, and one for
 // everything slower, so that a single outlier does not squeeze all others into one bar. Gaps are
 // shortened to one line.
+#include "bar.h"
 #include "common/text.h"
 #include "summary_view.h"
 
@@ -25,25 +26,8 @@ static uint64_t choose_step(uint64_t low, uint64_t top)
 
 static void draw_bar(vw_io *io, uint64_t count, uint64_t most)
 {
-    static const char *const eighths[] = {"",
-                                          "\xe2\x96\x8f",
-                                          "\xe2\x96\x8e",
-                                          "\xe2\x96\x8d",
-                                          "\xe2\x96\x8c",
-                                          "\xe2\x96\x8b",
-                                          "\xe2\x96\x8a",
-                                          "\xe2\x96\x89"};
-    double columns = (double)count / (double)most * BAR_COLUMNS;
-    size_t steps = (size_t)(columns * 8 + 0.5);
-    if (count > 0 && steps == 0)
-        steps = 1; // something is there: show it
-    if (io->unicode) {
-        cm_out_repeat(&io->out, "\xe2\x96\x88", steps / 8);
-        cm_out_text(&io->out, eighths[steps % 8]);
-    } else {
-        cm_out_repeat(&io->out, "#", (steps + 7) / 8);
-    }
-    cm_out_repeat(&io->out, " ", BAR_COLUMNS + 1 - (steps + 7) / 8);
+    size_t used = vw_draw_share(&io->out, io->unicode, (double)count / (double)most, BAR_COLUMNS);
+    cm_out_repeat(&io->out, " ", BAR_COLUMNS + 1 - used);
 }
 
 typedef struct scale {

@@ -35,31 +35,6 @@ void vw_op_type_name(cm_out *out, const char *op_type, const char *domain)
     cm_out_text(out, ")");
 }
 
-void vw_draw_share(cm_out *out, bool unicode, double fraction, size_t columns)
-{
-    static const char *const eighths[] = {"",
-                                          "\xe2\x96\x8f",
-                                          "\xe2\x96\x8e",
-                                          "\xe2\x96\x8d",
-                                          "\xe2\x96\x8c",
-                                          "\xe2\x96\x8b",
-                                          "\xe2\x96\x8a",
-                                          "\xe2\x96\x89"};
-    if (!(fraction > 0))
-        return;
-    if (fraction > 1)
-        fraction = 1;
-    size_t steps = (size_t)(fraction * (double)columns * 8 + 0.5);
-    if (steps == 0)
-        steps = 1;
-    if (unicode) {
-        cm_out_repeat(out, "\xe2\x96\x88", steps / 8);
-        cm_out_text(out, eighths[steps % 8]);
-    } else {
-        cm_out_repeat(out, "#", (steps + 7) / 8);
-    }
-}
-
 void vw_json_text(cm_json *j, const char *key, const char *text)
 {
     cm_json_key(j, key);

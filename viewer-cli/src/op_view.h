@@ -4,6 +4,7 @@
 
 #include "analysis/ops.h"
 #include "analysis/summary.h"
+#include "bar.h"
 #include "common/json.h"
 #include "output.h"
 #include "table.h"
@@ -17,10 +18,6 @@ vw_short_name vw_provider_name(const char *provider);
 // The type with its domain where that is not ONNX's own: "Conv", "Conv (nchwc)", "Gelu
 // (microsoft)".
 void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
-
-// A bar of `fraction` (0 to 1) of `columns` columns, without padding; something is always shown for
-// what is not 0.
-void vw_draw_share(cm_out *out, bool unicode, double fraction, size_t columns);
 
 // A key and its value for JSON: null where it is "" or NAN.
 void vw_json_text(cm_json *j, const char *key, const char *text);
