@@ -20,7 +20,7 @@ static const tm_kind_info kinds[] = {
                    "more columns than a tm_block has");
 TM_KINDS(K)
 #undef K
-_Static_assert(TM_KIND_COUNT <= 32, "tm_reader_only has 32 bits");
+_Static_assert(TM_KIND_COUNT < 64, "tm_reader_only has 64 bits");
 
 const tm_kind_info *tm_kind_get(tm_kind kind)
 {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define ALL_KINDS ((uint32_t)(((uint64_t)1 << TM_KIND_COUNT) - 1))
+#define ALL_KINDS (((uint64_t)1 << TM_KIND_COUNT) - 1)
 
 static cm_status open_source(tm_source source, const char *name, tm_reader **out)
 {
@@ -71,7 +71,7 @@ static bool is_wanted(const tm_reader *r, int32_t kind)
     return kind >= 0 && (r->mask >> kind & 1) != 0;
 }
 
-void tm_reader_only(tm_reader *r, uint32_t kind_mask)
+void tm_reader_only(tm_reader *r, uint64_t kind_mask)
 {
     r->mask = kind_mask & ALL_KINDS;
     drop_index(r);

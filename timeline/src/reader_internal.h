@@ -39,7 +39,7 @@ struct tm_reader {
 
     uint64_t begin;    // of the first block
     uint64_t position; // of the next block to look at
-    uint32_t mask;
+    uint64_t mask;
 
     tm_string_chunk *chunks;
     cm_buf strings; // const char *, place = id - 1

@@ -24,26 +24,46 @@ typedef enum tm_kind {
 typedef enum tm_type { TM_TIME, TM_DUR, TM_INT, TM_ID, TM_STR, TM_U64 } tm_type;
 
 // Column numbers: TM_run_begin, TM_session_model, ...
-#define TM_ENUM_COLUMNS(kind)      enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
-#define TM_ENUM_process(c, t)      TM_process_##c,
-#define TM_ENUM_process_end(c, t)  TM_process_end_##c,
-#define TM_ENUM_module(c, t)       TM_module_##c,
-#define TM_ENUM_module_end(c, t)   TM_module_end_##c,
-#define TM_ENUM_env(c, t)          TM_env_##c,
-#define TM_ENUM_session(c, t)      TM_session_##c,
-#define TM_ENUM_session_end(c, t)  TM_session_end_##c,
-#define TM_ENUM_shape(c, t)        TM_shape_##c,
-#define TM_ENUM_tensor(c, t)       TM_tensor_##c,
-#define TM_ENUM_run(c, t)          TM_run_##c,
-#define TM_ENUM_log(c, t)          TM_log_##c,
-#define TM_ENUM_lost(c, t)         TM_lost_##c,
-#define TM_ENUM_clock(c, t)        TM_clock_##c,
-#define TM_ENUM_overhead(c, t)     TM_overhead_##c,
-#define TM_ENUM_mark(c, t)         TM_mark_##c,
-#define TM_ENUM_kernel(c, t)       TM_kernel_##c,
-#define TM_ENUM_kernel_shape(c, t) TM_kernel_shape_##c,
-#define TM_ENUM_kernel_end(c, t)   TM_kernel_end_##c,
-#define TM_ENUM_op(c, t)           TM_op_##c,
+#define TM_ENUM_COLUMNS(kind)       enum { TM_COLUMNS_##kind(TM_ENUM_##kind) TM_##kind##_COUNT };
+#define TM_ENUM_process(c, t)       TM_process_##c,
+#define TM_ENUM_process_end(c, t)   TM_process_end_##c,
+#define TM_ENUM_module(c, t)        TM_module_##c,
+#define TM_ENUM_module_end(c, t)    TM_module_end_##c,
+#define TM_ENUM_env(c, t)           TM_env_##c,
+#define TM_ENUM_session(c, t)       TM_session_##c,
+#define TM_ENUM_session_end(c, t)   TM_session_end_##c,
+#define TM_ENUM_shape(c, t)         TM_shape_##c,
+#define TM_ENUM_tensor(c, t)        TM_tensor_##c,
+#define TM_ENUM_run(c, t)           TM_run_##c,
+#define TM_ENUM_log(c, t)           TM_log_##c,
+#define TM_ENUM_lost(c, t)          TM_lost_##c,
+#define TM_ENUM_clock(c, t)         TM_clock_##c,
+#define TM_ENUM_overhead(c, t)      TM_overhead_##c,
+#define TM_ENUM_mark(c, t)          TM_mark_##c,
+#define TM_ENUM_kernel(c, t)        TM_kernel_##c,
+#define TM_ENUM_kernel_shape(c, t)  TM_kernel_shape_##c,
+#define TM_ENUM_kernel_end(c, t)    TM_kernel_end_##c,
+#define TM_ENUM_op(c, t)            TM_op_##c,
+#define TM_ENUM_allocator(c, t)     TM_allocator_##c,
+#define TM_ENUM_alloc(c, t)         TM_alloc_##c,
+#define TM_ENUM_memory(c, t)        TM_memory_##c,
+#define TM_ENUM_run_memory(c, t)    TM_run_memory_##c,
+#define TM_ENUM_ort_event(c, t)     TM_ort_event_##c,
+#define TM_ENUM_phase(c, t)         TM_phase_##c,
+#define TM_ENUM_op_choice(c, t)     TM_op_choice_##c,
+#define TM_ENUM_counter(c, t)       TM_counter_##c,
+#define TM_ENUM_sample(c, t)        TM_sample_##c,
+#define TM_ENUM_sampling(c, t)      TM_sampling_##c,
+#define TM_ENUM_bystander(c, t)     TM_bystander_##c,
+#define TM_ENUM_thread(c, t)        TM_thread_##c,
+#define TM_ENUM_image(c, t)         TM_image_##c,
+#define TM_ENUM_sched(c, t)         TM_sched_##c,
+#define TM_ENUM_ready(c, t)         TM_ready_##c,
+#define TM_ENUM_profile(c, t)       TM_profile_##c,
+#define TM_ENUM_fault(c, t)         TM_fault_##c,
+#define TM_ENUM_disk(c, t)          TM_disk_##c,
+#define TM_ENUM_interrupt(c, t)     TM_interrupt_##c,
+#define TM_ENUM_kernel_memory(c, t) TM_kernel_memory_##c,
 TM_KINDS(TM_ENUM_COLUMNS)
 
 #define TM_MAX_COLUMNS 24
@@ -115,7 +135,8 @@ cm_status tm_reader_next(tm_reader *r, tm_block *out);
 
 // Only blocks of these kinds (bit = 1u << kind) are read from now on; others are skipped unread,
 // by the file's index when it has a good one. Damage in blocks that are not read stays unnoticed.
-void tm_reader_only(tm_reader *r, uint32_t kind_mask);
+#define TM_BIT(kind) ((uint64_t)1 << TM_KIND_##kind)
+void tm_reader_only(tm_reader *r, uint64_t kind_mask);
 
 // NUL-terminated valid UTF-8, borrowed until close; "" for 0 and for ids that the file does not
 // define (up to the last block read).

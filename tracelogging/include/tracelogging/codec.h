@@ -62,6 +62,13 @@ int64_t tl_array_get(const tl_field_value *value, uint32_t index);
 #define TL_ENUM_FIELD_KernelShapes(n, t, x) TL_KernelShapes_##n,
 #define TL_ENUM_FIELD_KernelEnd(n, t, x)    TL_KernelEnd_##n,
 #define TL_ENUM_FIELD_Op(n, t, x)           TL_Op_##n,
+#define TL_ENUM_FIELD_Allocator(n, t, x)    TL_Allocator_##n,
+#define TL_ENUM_FIELD_Alloc(n, t, x)        TL_Alloc_##n,
+#define TL_ENUM_FIELD_Memory(n, t, x)       TL_Memory_##n,
+#define TL_ENUM_FIELD_RunMemory(n, t, x)    TL_RunMemory_##n,
+#define TL_ENUM_FIELD_OrtEvent(n, t, x)     TL_OrtEvent_##n,
+#define TL_ENUM_FIELD_Phase(n, t, x)        TL_Phase_##n,
+#define TL_ENUM_FIELD_KernelMemory(n, t, x) TL_KernelMemory_##n,
 #define XX(event, level, keyword, text)                                                            \
     enum { TL_FIELDS_##event(TL_ENUM_FIELD_##event, TL_ENUM_FIELD_##event) TL_##event##_FIELDS };
 TL_EVENT_MAP(XX)

@@ -40,7 +40,12 @@ typedef struct ort_hook_params {
 } ort_hook_params;
 
 #define ORT_HOOK_FOLLOW_CHILDREN 1u
-#define ORT_HOOK_OPS             2u // record operators
+#define ORT_HOOK_OPS             2u  // record operators
+#define ORT_HOOK_ALLOC_STATS     4u  // count allocations, tell the state of arenas
+#define ORT_HOOK_ALLOC_ALL       8u  // tell every allocation
+#define ORT_HOOK_ORT_EVENTS      16u // listen to ORT's own events
+#define ORT_HOOK_OPS_SHIM        32u // with ORT_HOOK_OPS: operators by the execution-provider shim
+#define ORT_HOOK_ORT_LOG         64u // with ORT_HOOK_ORT_EVENTS: ORT's log as well
 // The upper 16 bits: operators of every Nth run of a session only; 0 and 1 mean every run.
 #define ORT_HOOK_OPS_EVERY_SHIFT 16
 

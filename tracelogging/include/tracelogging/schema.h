@@ -25,6 +25,8 @@
 #define TL_KW_RUN        0x2u // inferences and their shapes
 #define TL_KW_LOG        0x4u
 #define TL_KW_OP         0x8u // operators
+#define TL_KW_MEMORY     0x10u
+#define TL_KW_ORT        0x20u // what ORT itself tells
 
 // F: fixed field, V: variable field; (name, type, what it says)
 #define TL_FIELDS_Module(F, V)                                                                     \
@@ -92,7 +94,7 @@
     F(session, U32, "session, 0: not known yet")                                                   \
     F(module, U32, "module")                                                                       \
     F(opset, U32, "first opset version that it implements, 0: not known")                          \
-    F(source, U8, "who told: 1 C API, 2 validated structures, 3 class name")                       \
+    F(source, U8, "who told: 1 C API, 2 structures, 3 class name, 4 execution-provider shim")      \
     F(submits, U8, "1: the provider is asynchronous, times are those of the submission")           \
     V(node, STR, "name of the node in the optimised graph")                                        \
     V(op_type, STR, "operator type")                                                               \
@@ -116,6 +118,67 @@
     F(depth, U8, "kernels around it: 0, or more inside Loop, If and Scan")                         \
     F(flags, U8, "1 while a session is loading, 2 the run is ambiguous, 4 the kernel failed")
 
+#define TL_FIELDS_Allocator(F, V)                                                                  \
+    F(allocator, U32, "number of the allocator in this process, from 1")                           \
+    F(session, U32, "session that it belongs to, 0: none or not known")                            \
+    F(module, U32, "module")                                                                       \
+    F(type, U8, "1 C API, 2 arena, 3 without an arena")                                            \
+    F(source, U8, "how it was found: 1 C API, 2 class name, 3 a literal or a live object")         \
+    V(name, STR, "what it allocates from: Cpu, Cuda, ...")                                         \
+    V(allocator_class, STR, "C++ class where the build tells it")
+#define TL_FIELDS_Alloc(F, V)                                                                      \
+    F(address, HEX64, "the memory, to pair allocation and release")                                \
+    F(bytes, U64, "size; of a release: 0 if not known")                                            \
+    F(allocator, U32, "allocator")                                                                 \
+    F(kernel, U32, "kernel under way on this thread, 0: none")                                     \
+    F(session, U32, "session, 0: not known")                                                       \
+    F(run, U32, "run, 0: none or not known")                                                       \
+    F(action, U8, "0 allocated, 1 released, 2 reserved past the arena's bins")                     \
+    F(flags, U8, "1 while a session is loading, 2 the run is ambiguous, 4 it failed")
+#define TL_FIELDS_Memory(F, V)                                                                     \
+    F(held_bytes, U64, "what the arena has from the system")                                       \
+    F(in_use_bytes, U64, "what of that is allocated")                                              \
+    F(peak_bytes, U64, "most that was ever allocated at once")                                     \
+    F(largest_bytes, U64, "largest single allocation")                                             \
+    F(limit_bytes, U64, "what it may hold, 0: no limit")                                           \
+    F(allocations, U64, "allocations so far")                                                      \
+    F(reserves, U64, "allocations past the bins so far")                                           \
+    F(extensions, U64, "how often the arena grew")                                                 \
+    F(shrinks, U64, "how often it gave memory back")                                               \
+    F(allocator, U32, "allocator")                                                                 \
+    F(session, U32, "session")                                                                     \
+    F(run, U32, "run after which it was taken, 0: none")                                           \
+    F(source, U8, "who told: 1 AllocatorGetStats, 2 the arena itself")
+#define TL_FIELDS_RunMemory(F, V)                                                                  \
+    F(allocated_bytes, U64, "bytes allocated in the run")                                          \
+    F(freed_bytes, U64, "bytes released in the run, as far as their size was known")               \
+    F(peak_bytes, U64, "most bytes of its own that the run held at once")                          \
+    F(live_bytes, I64, "bytes that the session holds after it, as counted by the hook; -1: no")    \
+    F(session, U32, "session")                                                                     \
+    F(run, U32, "run, 0: of several that were under way, whose is not known")                      \
+    F(allocations, U32, "how many allocations")                                                    \
+    F(frees, U32, "how many releases")                                                             \
+    F(grown_bytes, U64, "bytes that arenas took from the system in it")
+#define TL_FIELDS_OrtEvent(F, V)                                                                   \
+    F(module, U32, "module")                                                                       \
+    F(session, U32, "session, 0: none or not known")                                               \
+    F(ort_session, U32, "ORT's own number of the session, 0: none")                                \
+    F(level, U8, "ETW level")                                                                      \
+    V(name, STR, "name of the event")                                                              \
+    V(fields, STR, "key=value, one a line")
+#define TL_FIELDS_Phase(F, V)                                                                      \
+    F(duration_ticks, U64, "time that it took; the event's own time is the end")                   \
+    F(session, U32, "session that was being created")                                              \
+    F(phase, U8, "1 reading the model, 2 optimising and partitioning, 3 kernels and weights")      \
+    F(source, U8,                                                                                  \
+      "who told: 1 ORT's events, 2 kernels and allocations, 3 where ORT enters its functions")
+#define TL_FIELDS_KernelMemory(F, V)                                                               \
+    F(change_bytes, I64, "bytes in use in its arena after it, less those before it")               \
+    F(in_use_bytes, U64, "bytes in use in the arena after it")                                     \
+    F(held_bytes, U64, "bytes that the arena holds")                                               \
+    F(kernel, U32, "kernel")                                                                       \
+    F(run, U32, "run, 0: not known")
+
 // name, level, keyword, one sentence
 #define TL_EVENT_MAP(XX)                                                                           \
     XX(Module, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was found and intercepted.")       \
@@ -131,7 +194,15 @@
     XX(Kernel, TL_LEVEL_INFO, TL_KW_OP, "A kernel that is about to be executed first.")            \
     XX(KernelShapes, TL_LEVEL_INFO, TL_KW_OP, "What a kernel was given, on first sight.")          \
     XX(KernelEnd, TL_LEVEL_INFO, TL_KW_OP, "A kernel was destroyed.")                              \
-    XX(Op, TL_LEVEL_VERBOSE, TL_KW_OP, "One execution of a kernel.")
+    XX(Op, TL_LEVEL_VERBOSE, TL_KW_OP, "One execution of a kernel.")                               \
+    XX(Allocator, TL_LEVEL_INFO, TL_KW_MEMORY, "An allocator was seen first.")                     \
+    XX(Alloc, TL_LEVEL_VERBOSE, TL_KW_MEMORY, "One allocation or release.")                        \
+    XX(Memory, TL_LEVEL_INFO, TL_KW_MEMORY, "The state of an arena.")                              \
+    XX(RunMemory, TL_LEVEL_INFO, TL_KW_MEMORY, "What one run allocated.")                          \
+    XX(OrtEvent, TL_LEVEL_INFO, TL_KW_ORT, "An event of ONNX Runtime's own provider.")             \
+    XX(Phase, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "A part of a session's creation.")                   \
+    XX(KernelMemory, TL_LEVEL_INFO, TL_KW_OP,                                                      \
+       "What a kernel took from its arena, when that changes.")
 
 // Event ids on the wire start at 1; 0 is padding.
 typedef enum tl_event {
