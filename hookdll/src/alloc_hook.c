@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// One allocation, one release. See hook.h for what must not happen here, and alloc.h.
+#include "alloc.h"
+#include "tracelogging/channel_inline.h"
+
+enum { ACTION_ALLOCATED = 0, ACTION_RELEASED = 1, ACTION_RESERVED = 2 };
+enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
+#define GUESSES_MAX 64u // how often the session of an arena is looked for among all
+
+hk_addresses g_hk_addresses;
+
+// -------------------------------------------------------------------------- inside of what we are
+
+// The mark of a call: where its frame is, and in the lowest bit whether its allocator is an arena.
+// A mark below our own frame was left by a call that threw. NULL: we are not armed.
+static inline hk_thread *mark_begin(uintptr_t stack, bool is_arena, uintptr_t *outer)
+{
+    if (!(atomic_load_explicit(&g_hk.epoch, memory_order_acquire) & 1))
+        return NULL;
+    hk_thread *t = hk_thread_get();
+    if (__builtin_expect((uintptr_t)t <= HK_THREAD_ENDED, 0) && (t || !(t = hk_thread_slow())))
+        return NULL;
+    *outer = t->alloc_mark > stack + 1 ? t->alloc_mark : 0;
+    t->alloc_mark = stack | is_arena;
+    return t;
+}
+
+static inline void mark_end(hk_thread *t, uintptr_t outer)
+{
+    if (t)
+        t->alloc_mark = outer;
+}
+
+// ----------------------------------------------------------------------------------- which run
+
+typedef struct owner {
+    uint32_t session, run;
+    uint8_t flags;
+    uint32_t tag;
+    hk_run_memory *mine; // the run of this thread
+    hk_session *other;   // a run on another thread
+} owner;
+
+// Stands for a run among those whose memory is there at the same time; never 0.
+static inline uint32_t tag_of(uint32_t session, uint32_t run)
+{
+    return ((run * 0x9e3779b1u ^ session * 0x85ebca6bu) >> 8) | 1u;
+}
+
+// The session of an arena that no run's own thread has used yet: the only one that runs.
+static hk_session *guess_session(hk_arena *a)
+{
+    if (atomic_load(&a->session_id) || atomic_fetch_add(&a->guesses, 1) >= GUESSES_MAX)
+        return NULL;
+    uint32_t in_flight;
+    hk_session *s = hk_session_sole_in_flight(&in_flight);
+    if (s) {
+        atomic_store(&a->session_id, s->id);
+        atomic_store(&a->session, s);
+    }
+    return s;
+}
+
+// On a thread that is not inside a run hook: a pool's, or one that loads, or the program's own.
+// There a release belongs to a run only if that run allocated the memory (`tag`): the program may
+// release something at any time.
+static __attribute__((noinline)) void find_owner_elsewhere(const hk_thread *t, hk_arena *a,
+                                                           bool allocates, uint32_t tag, owner *o)
+{
+    *o = (owner){0};
+    if (t->inside & HK_INSIDE_LOADING) {
+        o->flags = FLAG_LOADING;
+        return;
+    }
+    if (!a)
+        return;
+    hk_session *s = atomic_load_explicit(&a->session, memory_order_acquire);
+    if (!s && allocates)
+        s = guess_session(a);
+    o->session = atomic_load_explicit(&a->session_id, memory_order_relaxed);
+    if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
+        return;
+    uint32_t run = hk_session_sole_run(s);
+    o->tag = run ? tag_of(o->session, run) : 0;
+    if (!allocates && (!run || tag != o->tag))
+        return;
+    o->run = run;
+    o->flags = run ? 0 : FLAG_AMBIGUOUS;
+    o->other = s;
+}
+
+static inline void find_owner(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+                              uint32_t tag, owner *o)
+{
+    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0)) {
+        find_owner_elsewhere(t, a, allocates, tag, o);
+        return;
+    }
+    o->session = t->run.session_id;
+    o->run = t->run.run;
+    o->flags = 0;
+    o->tag = tag_of(o->session, o->run);
+    o->mine = &t->run.memory;
+    o->other = NULL;
+}
+
+// The arena that was called; NULL if the allocator is none.
+static inline hk_arena *arena_of(const hk_thread *t, const hk_alloc_class *c, const void *self)
+{
+    if (!c->is_arena)
+        return NULL;
+    hk_arena *a = hk_arena_find(self);
+    if (__builtin_expect(!a || a->alloc_class != c, 0))
+        a = hk_arena_take_up(self, c, t->inside & HK_INSIDE_LOADING);
+    return a;
+}
+
+// -----------------------------------------------------------------------------------------
+// counting
+
+static void count_other_allocation(hk_session_memory *m, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&m->allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->allocated_bytes, bytes, memory_order_relaxed);
+    uint64_t own = atomic_fetch_add_explicit(&m->own_bytes, bytes, memory_order_relaxed) + bytes;
+    uint64_t peak = atomic_load_explicit(&m->peak_bytes, memory_order_relaxed);
+    while (own > peak && (int64_t)own > 0 &&
+           !atomic_compare_exchange_weak_explicit(&m->peak_bytes, &peak, own, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
+
+static inline void count_allocation(const owner *o, uint64_t bytes)
+{
+    hk_run_memory *m = o->mine;
+    if (__builtin_expect(m != NULL, 1)) {
+        m->allocations++;
+        m->allocated_bytes += bytes;
+        m->own_bytes += bytes;
+        if (m->own_bytes > m->peak_bytes)
+            m->peak_bytes = m->own_bytes;
+    } else if (o->other) {
+        count_other_allocation(&o->other->memory, bytes);
+    }
+}
+
+// `note` is what was known of the memory.
+static inline void count_release(const owner *o, uint64_t note)
+{
+    uint64_t bytes = hk_address_bytes(note);
+    if (__builtin_expect(o->mine != NULL, 1)) {
+        o->mine->frees++;
+        o->mine->freed_bytes += bytes;
+        o->mine->own_bytes -= hk_address_tag(note) == o->tag ? bytes : 0;
+    } else if (o->other) {
+        hk_session_memory *m = &o->other->memory;
+        atomic_fetch_add_explicit(&m->frees, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&m->freed_bytes, bytes, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&m->own_bytes, bytes, memory_order_relaxed);
+    }
+}
+
+// The kernel under way on this thread.
+static inline uint32_t kernel_of(const hk_thread *t, uint32_t epoch, uintptr_t stack)
+{
+    if (!t->op_depth)
+        return 0;
+    const hk_op_frame *f = &t->ops[t->op_depth - 1];
+    return f->epoch == epoch && f->stack > stack ? f->kernel : 0;
+}
+
+static void emit_alloc(hk_thread *t, uint32_t epoch, const owner *o, const void *memory,
+                       uint64_t bytes, uint32_t allocator, uint8_t action, uintptr_t stack)
+{
+    tl_producer *p = hk_producer(t, epoch);
+    tl_Alloc *payload = tl_producer_begin_inline(p, sizeof *payload);
+    if (__builtin_expect(payload == NULL, 0))
+        return;
+    payload->address = (uint64_t)(uintptr_t)memory;
+    payload->bytes = bytes;
+    payload->allocator = allocator;
+    payload->kernel = kernel_of(t, epoch, stack);
+    payload->session = o->session;
+    payload->run = o->run;
+    payload->action = action;
+    payload->flags = (uint8_t)(o->flags | (memory ? 0 : FLAG_FAILED));
+    tl_producer_end_inline(p, TL_EVENT_Alloc, hk_ticks(), sizeof *payload);
+}
+
+static inline bool tells_all(void)
+{
+    return g_hk.flags & ORT_HOOK_ALLOC_ALL;
+}
+
+static inline uint32_t number_of(hk_thread *t, uint32_t epoch, hk_alloc_class *c, const void *self,
+                                 const hk_arena *a)
+{
+    return a ? a->id : c->is_arena ? 0 : hk_alloc_class_id(t, epoch, c, self);
+}
+
+// ------------------------------------------------------------------------------------- one call
+
+// An arena took memory from the system.
+static void note_growth(hk_thread *t, uint32_t epoch, uint64_t bytes)
+{
+    if (t->run.epoch == epoch && !(t->inside & HK_INSIDE_LOADING))
+        t->run.memory.grown_bytes += bytes;
+}
+
+static __attribute__((noinline)) void note_load(hk_thread *t, const hk_arena *a)
+{
+    hk_load_note *load = &t->load;
+    uint64_t handle = hk_arena_handle(a);
+    for (uint32_t i = 0; i < load->arena_count; i++)
+        if (load->arenas[i] == handle)
+            return;
+    if (load->arena_count < HK_LOAD_ARENAS)
+        load->arenas[load->arena_count++] = handle;
+}
+
+// Which session an arena belongs to, where that is news.
+static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const owner *o)
+{
+    if (o->mine) {
+        if (__builtin_expect(atomic_load_explicit(&a->session, memory_order_relaxed) !=
+                                     t->run.session ||
+                                 !atomic_load_explicit(&a->announced, memory_order_relaxed),
+                             0))
+            hk_arena_claim(t, epoch, a, t->run.session);
+    } else if (o->flags & FLAG_LOADING) {
+        note_load(t, a); // told when its session is known
+    } else if (!atomic_load_explicit(&a->announced, memory_order_relaxed)) {
+        if (o->other)
+            hk_arena_claim(t, epoch, a, o->other);
+        else
+            hk_arena_announce(t, epoch, a);
+    }
+}
+
+static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_class *c,
+                                     const void *self, const void *memory, uint64_t bytes,
+                                     uint8_t action, uintptr_t stack)
+{
+    owner o;
+    hk_arena *a = arena_of(t, c, self);
+    find_owner(t, epoch, a, true, 0, &o);
+    if (memory) {
+        bool noted = hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
+        if (a) {
+            atomic_fetch_add_explicit(&a->live_bytes, (int64_t)bytes, memory_order_relaxed);
+            if (__builtin_expect(!noted, 0))
+                atomic_store(&a->is_incomplete, 1);
+        }
+        count_allocation(&o, bytes);
+    }
+    if (a)
+        learn(t, epoch, a, &o);
+    if (tells_all())
+        emit_alloc(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a), action, stack);
+}
+
+static inline void after_allocation(hk_alloc_class *c, const void *self, const void *memory,
+                                    uint64_t bytes, uint8_t action, uintptr_t outer,
+                                    uintptr_t stack)
+{
+    uint32_t epoch;
+    hk_thread *t = bytes ? hk_enter(&epoch) : NULL;
+    if (__builtin_expect(!t, 0))
+        return;
+    uint64_t entered = t->run.measures ? hk_ticks() : 0;
+    if (!outer)
+        record_allocation(t, epoch, c, self, memory, bytes, action, stack);
+    else if ((outer & 1) && memory)
+        note_growth(t, epoch, bytes);
+    if (__builtin_expect(entered != 0, 0))
+        t->op_ticks += hk_ticks() - entered;
+    hk_leave(t);
+}
+
+void *hk_alloc_alloc(void *self, size_t bytes, hk_alloc_class *c)
+{
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0), outer = 0;
+    hk_thread *t = mark_begin(stack, c->is_arena, &outer);
+    void *memory = c->alloc(self, bytes);
+    mark_end(t, outer);
+    if (t)
+        after_allocation(c, self, memory, bytes, ACTION_ALLOCATED, outer, stack);
+    return memory;
+}
+
+void *hk_alloc_reserve(void *self, size_t bytes, hk_alloc_class *c)
+{
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0), outer = 0;
+    hk_thread *t = mark_begin(stack, c->is_arena, &outer);
+    void *memory = c->reserve(self, bytes);
+    mark_end(t, outer);
+    if (t)
+        after_allocation(c, self, memory, bytes, c->is_arena ? ACTION_RESERVED : ACTION_ALLOCATED,
+                         outer, stack);
+    return memory;
+}
+
+void *hk_alloc_on_stream(void *self, size_t bytes, void *stream, hk_alloc_class *c)
+{
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0), outer = 0;
+    hk_thread *t = mark_begin(stack, c->is_arena, &outer);
+    void *memory = c->on_stream(self, bytes, stream);
+    mark_end(t, outer);
+    if (t)
+        after_allocation(c, self, memory, bytes, ACTION_ALLOCATED, outer, stack);
+    return memory;
+}
+
+static inline void record_release(hk_thread *t, uint32_t epoch, hk_alloc_class *c, const void *self,
+                                  const void *memory, uintptr_t stack)
+{
+    owner o;
+    hk_arena *a = arena_of(t, c, self);
+    uint64_t note = hk_addresses_take(&g_hk_addresses, memory), bytes = hk_address_bytes(note);
+    find_owner(t, epoch, a, false, hk_address_tag(note), &o);
+    if (a)
+        atomic_fetch_sub_explicit(&a->live_bytes, (int64_t)bytes, memory_order_relaxed);
+    count_release(&o, note);
+    if (tells_all())
+        emit_alloc(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a), ACTION_RELEASED,
+                   stack);
+}
+
+// On a thread that is ending.
+static __attribute__((noinline)) void last_release(hk_alloc_class *c, const void *self,
+                                                   const void *memory, uintptr_t stack)
+{
+    uint32_t epoch;
+    hk_thread *t = hk_enter_to_release(&epoch);
+    if (!t)
+        return;
+    record_release(t, epoch, c, self, memory, stack);
+    hk_leave_release(t);
+}
+
+// Before the memory is given back: after that it may be another thread's.
+static inline void before_release(hk_alloc_class *c, const void *self, const void *memory,
+                                  uintptr_t stack)
+{
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (__builtin_expect(!t, 0))
+        return;
+    uint64_t entered = t->run.measures ? hk_ticks() : 0;
+    record_release(t, epoch, c, self, memory, stack);
+    if (__builtin_expect(entered != 0, 0))
+        t->op_ticks += hk_ticks() - entered;
+    hk_leave(t);
+}
+
+void hk_alloc_free(void *self, void *memory, hk_alloc_class *c)
+{
+    uintptr_t stack = (uintptr_t)__builtin_frame_address(0), outer = 0;
+    hk_thread *t = mark_begin(stack, c->is_arena, &outer);
+    if (t && memory && !outer)
+        before_release(c, self, memory, stack);
+    else if (!t && memory && c->is_arena)
+        last_release(c, self, memory, stack);
+    c->free(self, memory);
+    mark_end(t, outer);
+}
+
+// Of an arena. What it gives back to the system inside is not the program's.
+void *hk_alloc_destroy(void *self, unsigned flags, hk_alloc_class *c)
+{
+    uintptr_t outer = 0;
+    uint32_t epoch;
+    hk_thread *t = hk_enter_to_release(&epoch);
+    if (t) {
+        hk_arena_retire(t, epoch, self);
+        hk_leave_release(t);
+    }
+    t = mark_begin((uintptr_t)__builtin_frame_address(0), true, &outer);
+    void *result = c->destroy(self, flags);
+    mark_end(t, outer);
+    return result;
+}
+
+void hk_alloc_clear(void)
+{
+    hk_arenas_clear();
+    hk_alloc_classes_clear();
+    hk_addresses_clear(&g_hk_addresses);
+}
