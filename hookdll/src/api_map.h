@@ -3,8 +3,9 @@
 // here and write its hook (hooks_*.c); nothing else needs to know.
 //
 // XX(name, table, place, since)
-//   table  API: slot of OrtApi; EDITOR: slot of OrtModelEditorApi; EXPORT: exported by name
-//   place  slot number, or the exported name
+//   table  API: slot of OrtApi; EDITOR: slot of OrtModelEditorApi; EXPORT: exported by name;
+//          LITERAL: the only function that mentions this text (phases.c)
+//   place  slot number, or the text
 //   since  minor version that brought it
 // OPTION rows are functions whose first parameter is an OrtSessionOptions and that take at most
 // four register-sized parameters: they share one hook (hooks_options.c), which finds what to note
@@ -32,12 +33,23 @@
     XX(RunAsync, API, 260, 16)                                                                     \
     XX(BindInput, API, 136, 5)                                                                     \
     XX(ClearBoundInputs, API, 141, 5)                                                              \
+    XX(BindOutput, API, 137, 5)                                                                    \
+    XX(BindOutputToDevice, API, 138, 5)                                                            \
+    XX(ClearBoundOutputs, API, 142, 5)                                                             \
     XX(ReleaseIoBinding, API, 135, 5)                                                              \
     XX(CreateSessionOptions, API, 10, 0)                                                           \
     XX(CloneSessionOptions, API, 12, 0)                                                            \
     XX(ReleaseSessionOptions, API, 100, 0)                                                         \
     XX(SessionOptionsAppendExecutionProvider, API, 216, 12)                                        \
-    XX(SessionOptionsAppendExecutionProvider_V2, API, 304, 22)
+    XX(SessionOptionsAppendExecutionProvider_V2, API, 304, 22)                                     \
+    XX(Initialize, LITERAL, "Initializing session.", 0)                                            \
+    XX(SaveInitializedTensors, LITERAL, "Saving initialized tensors.", 0)                          \
+    XX(CreateRunOptions, API, 39, 0)                                                               \
+    XX(ReleaseRunOptions, API, 97, 0)                                                              \
+    XX(RunOptionsEnableProfiling, API, 415, 25)                                                    \
+    XX(RunOptionsDisableProfiling, API, 416, 25)                                                   \
+    XX(AllocatorAlloc, API, 75, 0)                                                                 \
+    XX(AllocatorFree, API, 76, 0)
 
 // reading: NONE key=value | INT key=number | UTF8 key=text | UTF16 key=text | PAIR text=text |
 //          DIM free dimension text=number | PROVIDER appends `value` to the list of providers
@@ -75,6 +87,7 @@
     XX(Append_OpenVINO_V2, API, 275, 17, PROVIDER, "", "OpenVINOExecutionProvider")                \
     XX(Append_VitisAI, API, 276, 18, PROVIDER, "", "VitisAIExecutionProvider")                     \
     XX(SetEpSelectionPolicy, API, 305, 22, INT, "ep_selection_policy", "")                         \
+    XX(SetEpSelectionPolicyDelegate, API, 306, 22, NONE, "ep_selection_policy", "delegate")        \
     XX(Export_CPU, EXPORT, "OrtSessionOptionsAppendExecutionProvider_CPU", 0, PROVIDER, "",        \
        "CPUExecutionProvider")                                                                     \
     XX(Export_DML, EXPORT, "OrtSessionOptionsAppendExecutionProvider_DML", 0, PROVIDER, "",        \
@@ -107,6 +120,11 @@ typedef enum hk_api {
     {                                                                                              \
         return hook_##name(&g_hk.modules[n], HK_UNWRAP args);                                      \
     }
+#define HK_ENTRIES(name)                                                                           \
+    void *const hk_entries_##name[HK_MODULES_MAX] = {                                              \
+        (void *)name##_entry_0, (void *)name##_entry_1, (void *)name##_entry_2,                    \
+        (void *)name##_entry_3, (void *)name##_entry_4, (void *)name##_entry_5,                    \
+        (void *)name##_entry_6, (void *)name##_entry_7};
 #define HK_HOOK(name, ret, params, args)                                                           \
     typedef ret name##_fn(HK_UNWRAP params);                                                       \
     static ret hook_##name(hk_module *m, HK_UNWRAP params);                                        \
@@ -118,16 +136,13 @@ typedef enum hk_api {
     HK_ENTRY(name, 5, ret, params, args)                                                           \
     HK_ENTRY(name, 6, ret, params, args)                                                           \
     HK_ENTRY(name, 7, ret, params, args)                                                           \
-    void *const hk_entries_##name[HK_MODULES_MAX] = {                                              \
-        (void *)name##_entry_0, (void *)name##_entry_1, (void *)name##_entry_2,                    \
-        (void *)name##_entry_3, (void *)name##_entry_4, (void *)name##_entry_5,                    \
-        (void *)name##_entry_6, (void *)name##_entry_7};                                           \
+    HK_ENTRIES(name)                                                                               \
     static ret hook_##name(hk_module *m, HK_UNWRAP params)
 
 // The way to ORT from inside a hook.
 #define HK_ORIG(m, name) ((name##_fn *)(m)->orig[HK_API_##name])
 
-typedef enum hk_table { HK_TABLE_API, HK_TABLE_EDITOR, HK_TABLE_EXPORT } hk_table;
+typedef enum hk_table { HK_TABLE_API, HK_TABLE_EDITOR, HK_TABLE_EXPORT, HK_TABLE_LITERAL } hk_table;
 typedef enum hk_reading {
     HK_READ_NONE,
     HK_READ_INT,
@@ -142,7 +157,7 @@ typedef struct hk_api_row {
     const char *name;
     hk_table table;
     int slot;
-    const char *export_name;
+    const char *text; // exported name or literal
     int since;
     void *const *entries;
     hk_reading reading;

@@ -7,9 +7,10 @@ HK_API_CORE(XX)
 HK_API_OPTION(XX)
 #undef XX
 
-#define PLACE_API(place)    HK_TABLE_API, place, NULL
-#define PLACE_EDITOR(place) HK_TABLE_EDITOR, place, NULL
-#define PLACE_EXPORT(place) HK_TABLE_EXPORT, -1, place
+#define PLACE_API(place)     HK_TABLE_API, place, NULL
+#define PLACE_EDITOR(place)  HK_TABLE_EDITOR, place, NULL
+#define PLACE_EXPORT(place)  HK_TABLE_EXPORT, -1, place
+#define PLACE_LITERAL(place) HK_TABLE_LITERAL, -1, place
 
 const hk_api_row hk_api_rows[HK_API_COUNT] = {
 #define XX(name, table, place, since)                                                              \

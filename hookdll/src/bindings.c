@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // IoBindings hide their values from RunWithBinding, so inputs are noted when they are bound and
-// outputs are asked for after the run.
+// outputs are asked for after a run. That allocates, but is needed once only: an output that a run
+// has made stays in the binding, and ORT fails a run that would give it another shape, until the
+// program binds or clears outputs again.
 #include "registry.h"
 #include "shapes.h"
 
@@ -15,6 +17,7 @@ typedef struct binding {
     struct binding *next_free;
     bound_input *inputs; // hk_alloc, kept when the binding is reused
     size_t count, capacity;
+    _Atomic uint64_t outputs; // session's number << 32 | set; 0: to be asked for
 } binding;
 
 static hk_registry g_bindings;
@@ -35,10 +38,22 @@ static void binding_free(void *value)
 {
     binding *b = value;
     b->count = 0;
+    atomic_store(&b->outputs, 0);
     AcquireSRWLockExclusive(&g_pool_lock);
     b->next_free = g_pool;
     g_pool = b;
     ReleaseSRWLockExclusive(&g_pool_lock);
+}
+
+// NULL if there are more than we track.
+static binding *binding_of(const OrtIoBinding *ort_binding)
+{
+    binding *b = hk_registry_find(&g_bindings, ort_binding);
+    if (!b && (b = binding_alloc()) != NULL && !hk_registry_add(&g_bindings, ort_binding, b)) {
+        binding_free(b);
+        b = NULL;
+    }
+    return b;
 }
 
 void hk_bindings_clear(void)
@@ -101,11 +116,7 @@ HK_HOOK(BindInput, OrtStatus *,
     hk_thread *t = status || !name ? NULL : hk_enter_to_lock(&epoch);
     if (!t)
         return status;
-    binding *b = hk_registry_find(&g_bindings, ort_binding);
-    if (!b && (b = binding_alloc()) != NULL && !hk_registry_add(&g_bindings, ort_binding, b)) {
-        binding_free(b);
-        b = NULL;
-    }
+    binding *b = binding_of(ort_binding);
     if (b)
         note_input(m, b, name, value);
     hk_leave(t);
@@ -125,15 +136,51 @@ HK_HOOK(ClearBoundInputs, void, (OrtIoBinding * ort_binding), (ort_binding))
     hk_leave(t);
 }
 
+static void forget_outputs(const OrtIoBinding *ort_binding)
+{
+    uint32_t epoch;
+    hk_thread *t = hk_enter(&epoch);
+    if (!t)
+        return;
+    binding *b = hk_registry_find(&g_bindings, ort_binding);
+    if (b)
+        atomic_store(&b->outputs, 0);
+    hk_leave(t);
+}
+
+HK_HOOK(BindOutput, OrtStatus *,
+        (OrtIoBinding * ort_binding, const char *name, const OrtValue *value),
+        (ort_binding, name, value))
+{
+    OrtStatus *status = HK_ORIG(m, BindOutput)(ort_binding, name, value);
+    forget_outputs(ort_binding);
+    return status;
+}
+
+HK_HOOK(BindOutputToDevice, OrtStatus *,
+        (OrtIoBinding * ort_binding, const char *name, const OrtMemoryInfo *memory_info),
+        (ort_binding, name, memory_info))
+{
+    OrtStatus *status = HK_ORIG(m, BindOutputToDevice)(ort_binding, name, memory_info);
+    forget_outputs(ort_binding);
+    return status;
+}
+
+HK_HOOK(ClearBoundOutputs, void, (OrtIoBinding * ort_binding), (ort_binding))
+{
+    HK_ORIG(m, ClearBoundOutputs)(ort_binding);
+    forget_outputs(ort_binding);
+}
+
 HK_HOOK(ReleaseIoBinding, void, (OrtIoBinding * ort_binding), (ort_binding))
 {
     uint32_t epoch;
-    hk_thread *t = ort_binding ? hk_enter_to_lock(&epoch) : NULL;
+    hk_thread *t = ort_binding ? hk_enter_to_release(&epoch) : NULL;
     if (t) {
         binding *b = hk_registry_remove(&g_bindings, ort_binding);
         if (b)
             binding_free(b);
-        hk_leave(t);
+        hk_leave_release(t);
     }
     HK_ORIG(m, ReleaseIoBinding)(ort_binding);
 }
@@ -191,8 +238,8 @@ static uint32_t outputs_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_sessio
     return hk_shapes_of(t, epoch, m, s, HK_OUTPUTS, names, (const OrtValue *const *)values, count);
 }
 
-uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
-                            const OrtIoBinding *ort_binding)
+static uint32_t ask_for_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
+                                const OrtIoBinding *ort_binding)
 {
     OrtAllocator *allocator = NULL;
     char *names = NULL;
@@ -216,4 +263,20 @@ uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_sessi
     if (status)
         ORT_CALL(m, ReleaseStatus)(status);
     return number;
+}
+
+uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
+                            const OrtIoBinding *ort_binding)
+{
+    const binding *known = hk_registry_find(&g_bindings, ort_binding);
+    uint64_t outputs = known ? atomic_load(&known->outputs) : 0;
+    if (outputs >> 32 == s->id)
+        return (uint32_t)outputs;
+    if (RtlDllShutdownInProgress()) // see hk_enter_to_lock
+        return 0;
+    uint32_t set = ask_for_outputs(t, epoch, m, s, ort_binding);
+    binding *b = set ? binding_of(ort_binding) : NULL;
+    if (b)
+        atomic_store(&b->outputs, (uint64_t)s->id << 32 | set);
+    return set;
 }

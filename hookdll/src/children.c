@@ -10,6 +10,19 @@
 
 static SRWLOCK g_one_request = SRWLOCK_INIT;
 
+static void tell_unanswered(hk_thread *t, uint32_t epoch, DWORD pid)
+{
+    char digits[24], text[128];
+    const hk_text parts[] = {hk_text_of("Child process "), hk_text_of_number(pid, digits),
+                             hk_text_of(" is not followed: ortscope did not answer.")};
+    size_t len = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        memcpy(text + len, parts[i].bytes, parts[i].len);
+        len += parts[i].len;
+    }
+    hk_emit_log(t, epoch, TL_LEVEL_WARNING, 0, 0, pid, (hk_text){text, len});
+}
+
 // False: not armed, or the collector owes us an answer since the last time (it hangs, or somebody
 // has stopped it): the program does not pay for that again and again.
 static bool post_request(DWORD pid)
@@ -26,8 +39,7 @@ static bool post_request(DWORD pid)
         atomic_fetch_add(&mailbox->request, 1);
         SetEvent(g_hk.wake_collector);
     } else {
-        hk_emit_log(t, epoch, TL_LEVEL_WARNING, 0, 0, pid,
-                    hk_text_of("A child process is not followed: ortscope did not answer."));
+        tell_unanswered(t, epoch, pid);
     }
     hk_leave(t);
     return answered;

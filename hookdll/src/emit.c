@@ -20,6 +20,18 @@ static size_t cut(hk_text text)
     return len;
 }
 
+hk_text hk_text_of_number(int64_t value, char buffer[24])
+{
+    char *end = buffer + 24, *at = end;
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--at = (char)('0' + magnitude % 10);
+    while ((magnitude /= 10) != 0);
+    if (value < 0)
+        *--at = '-';
+    return (hk_text){at, (size_t)(end - at)};
+}
+
 bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
              size_t fixed_bytes, const hk_text *texts, size_t count)
 {

@@ -16,6 +16,7 @@ typedef struct hk_text {
 
 // NULL is the empty text. Reads at most HK_TEXT_MAX + 1 bytes.
 hk_text hk_text_of(const char *nul_terminated);
+hk_text hk_text_of_number(int64_t value, char buffer[24]); // within the buffer
 
 // Fixed fields, then `count` strings.
 bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,

@@ -29,6 +29,13 @@
 
 struct hk_session;
 
+// What was allocated in a run on its own thread.
+typedef struct hk_run_memory {
+    uint64_t allocated_bytes, freed_bytes, grown_bytes;
+    uint64_t own_bytes, peak_bytes; // of what it allocated itself: now, and the most at once
+    uint32_t allocations, frees;
+} hk_run_memory;
+
 // The run that a thread is inside of. Runs can nest (a custom operator may run another session):
 // the run hooks keep the outer note and put it back.
 typedef struct hk_run_note {
@@ -38,7 +45,43 @@ typedef struct hk_run_note {
     uint32_t inputs; // set of the inputs
     bool skips_ops;  // operators of this run are not recorded
     bool measures;   // our own cost is being measured
+    bool failed;     // a kernel has
+    hk_run_memory memory;
 } hk_run_note;
+
+// What ORT's own events (tap.h) told of the session that this thread is creating. Cleared when a
+// session hook begins, and put back as hk_load_note is.
+typedef struct hk_tap_note {
+    uint32_t session;        // the number that the session will have, 0: none was needed yet
+    uint32_t ort_session;    // ORT's own number, 0: not told
+    uint64_t model_start;    // ticks of ModelLoadStart (since 1.24.3), 0: it did not come
+    uint64_t creation_start; // of SessionCreationStart, which comes when the model has been read
+} hk_tap_note;
+
+#define HK_LOAD_ARENAS 4u
+
+// The session that a thread creates. These can nest too (a custom operator may make a session of
+// its own when its kernel is created): the session hooks keep the outer note and put it back.
+typedef struct hk_load_note {
+    const void *out;              // where ORT will put the session; NULL: none is being created
+    uint64_t optimising, weights; // when these parts began, 0: not seen (phases.c)
+    bool unsure;                  // ORT made another session inside: `weights` could be that one's
+    uint32_t arena_count;         // arenas that were used (alloc_hook.c)
+    uint64_t arenas[HK_LOAD_ARENAS];
+} hk_load_note;
+
+// A run that only ORT's own events tell of (tap_runs.c).
+typedef struct hk_tap_run {
+    struct hk_session *session;
+    uintptr_t stack;
+    uint64_t begin;
+    uint32_t epoch, run;
+    uint32_t session_id; // if `session` has another one, that session's place was used again
+    uint16_t in_flight;
+    hk_run_note outer;
+} hk_tap_run;
+
+#define HK_TAP_DEPTH 4u
 
 // A kernel under way on this thread. `stack` tells whether it still is: a kernel that throws leaves
 // through our function without a word.
@@ -56,6 +99,15 @@ typedef struct hk_op_frame {
 
 #define HK_OP_DEPTH_MAX 32u
 
+// An event of ORT's profiler under way on this thread (shim_profiler.c).
+typedef struct hk_shim_frame {
+    uint64_t id, begin;
+    uint32_t serial, epoch;
+    uint8_t role, depth;
+} hk_shim_frame;
+
+#define HK_SHIM_DEPTH_MAX 64u
+
 typedef struct hk_thread {
     struct hk_thread *next; // list of all, never unlinked
     _Atomic uint32_t in_use;
@@ -64,19 +116,29 @@ typedef struct hk_thread {
     uint32_t inside;       // HK_INSIDE_*: API calls under way further up this thread's stack
     tl_producer producer;
     hk_run_note run;
+    hk_tap_note tap;
+    hk_load_note load;
+    uint32_t tap_depth; // may exceed HK_TAP_DEPTH: those are not recorded
+    hk_tap_run tap_runs[HK_TAP_DEPTH];
     uint64_t op_ticks; // what operators cost us in the run that measures
     uint32_t op_depth;
     hk_op_frame ops[HK_OP_DEPTH_MAX];
+    uintptr_t alloc_mark;       // the allocator that this thread is inside of (alloc_hook.c)
+    struct hk_shim_ep *shim_ep; // made inside the session creation that is under way
+    uint32_t shim_depth;
+    hk_shim_frame shim[HK_SHIM_DEPTH_MAX];
 } hk_thread;
 
-// Instead of a state: this thread is ending and has given its ring back. What other modules release
-// on it after that goes unrecorded.
+// Instead of a state: this thread is ending and has given its ring back. What it does after that
+// goes unrecorded, but for what it releases (hk_enter_to_release).
 #define HK_THREAD_ENDED 1u
 
 #define HK_INSIDE_OPTIONS 1u
 #define HK_INSIDE_CREATE  2u
 #define HK_INSIDE_ENV     4u
 #define HK_INSIDE_SPAWN   8u
+#define HK_INSIDE_TAP     16u // a session is being created, as ORT's own events tell
+#define HK_INSIDE_LOADING (HK_INSIDE_CREATE | HK_INSIDE_TAP)
 
 // ----------------------------------------------------------------------------------------- modules
 
@@ -88,7 +150,8 @@ typedef struct hk_module {
     int minor;   // the Y of version 1.Y.Z
     uint8_t *base;
     size_t size;
-    const void *const *api;      // the OrtApi table
+    const void *const *api;      // the OrtApi table; NULL: ORT inside, without one (tap_hidden.c)
+    _Atomic uint32_t told;       // of such a one: the Module event was sent
     void *orig[HK_API_COUNT];    // what to call to reach ORT: trampoline, or NULL if not hooked
     void *target[HK_API_COUNT];  // the function in ORT
     bool attached[HK_API_COUNT]; // our detour is in place
@@ -114,7 +177,7 @@ typedef struct hk_state {
     _Atomic(hk_thread *) threads;
     SRWLOCK lock; // modules, arming and disarming
     hk_module modules[HK_MODULES_MAX];
-    uint32_t next_module, next_session, next_shape, next_kernel;
+    uint32_t next_module, next_session, next_shape, next_kernel, next_allocator;
 } hk_state;
 
 extern hk_state g_hk;
@@ -131,9 +194,15 @@ bool hk_threads_wait_idle(void); // after disarming: until none is busy; false: 
 bool hk_lifecycle_init(void);
 
 // modules.c: the ONNX Runtimes of this process
-void hk_modules_watch(void);  // once: be told of modules that come and go
-void hk_modules_arm(void);    // intercepts those that are loaded
-void hk_modules_disarm(void); // restores every byte
+void hk_modules_watch(void);                    // once: be told of modules that come and go
+void hk_modules_arm(void);                      // intercepts those that are loaded
+void hk_modules_disarm(void);                   // restores every byte
+hk_module *hk_module_slot(const uint8_t *base); // its own or a free one; g_hk.lock held
+void hk_module_intercept_inside(hk_module *m);  // what is found without its C API; as above
+void hk_tell_problem(uint8_t level, const char *what, const char *why);
+
+// tap_hidden.c: takes up a module that has ORT or kernels inside, but no C API, if it is one
+void hk_hidden_arm(uint8_t *base, const uint16_t *path, size_t path_units);
 
 // op_modules.c: operators. All with g_hk.lock held.
 // NULL, or why operators are not (all) seen. `runtime` NULL: a module without the C API.
@@ -143,6 +212,12 @@ void hk_ops_forget(const uint8_t *base); // unloaded: its memory is gone
 void hk_ops_clear(void);                 // after all threads have left: no kernel is known any more
 // Kernels on this thread that are below `stack` have left by an exception: tells them as failed.
 void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack);
+
+// alloc_modules.c: allocations. All with g_hk.lock held.
+const char *hk_alloc_arm(hk_module *runtime); // NULL, or why allocations are not (all) seen
+void hk_alloc_disarm(void);
+void hk_alloc_forget(const uint8_t *base); // unloaded: its memory is gone
+void hk_alloc_clear(void);                 // after all threads have left: nothing is known any more
 
 // children.c
 void hk_children_arm(void);
@@ -164,15 +239,18 @@ static inline uint64_t hk_ticks(void)
     return __builtin_ia32_rdtsc();
 }
 
-// The state of this thread, read straight from the thread block where the index allows it.
+// The state of this thread, read straight from the thread block: TlsGetValue would clear the
+// program's last error. Indexes from 64 on lie in a block of their own, made with the first of
+// them.
 static inline hk_thread *hk_thread_get(void)
 {
-    hk_thread *t;
-    if (g_hk.tls < 64)
+    hk_thread *t, **more;
+    if (__builtin_expect(g_hk.tls < 64, 1)) {
         __asm__("movq %%gs:0x1480(,%1,8), %0" : "=r"(t) : "r"((uint64_t)g_hk.tls));
-    else
-        t = TlsGetValue(g_hk.tls);
-    return t;
+        return t;
+    }
+    __asm__ volatile("movq %%gs:0x1780, %0" : "=r"(more));
+    return more ? *(hk_thread *volatile *)&more[g_hk.tls - 64] : NULL;
 }
 
 // Begins our own code in a hook: NULL if we are not armed. `*epoch` is for hk_reenter().
@@ -209,6 +287,13 @@ static inline void hk_leave(hk_thread *t)
 {
     atomic_store_explicit(&t->busy, 0, memory_order_release);
 }
+
+// For hooks by which the program lets go of something that we know: also on a thread that has ended
+// as far as we are concerned (destructors of thread_local objects come after us), where it borrows
+// a state, because what dies unseen is taken for what comes to its address. Locks as
+// hk_enter_to_lock; ends with hk_leave_release. In threads.c.
+hk_thread *hk_enter_to_release(uint32_t *epoch);
+void hk_leave_release(hk_thread *t);
 
 // Begins our code again after ORT has returned: false if we were disarmed meanwhile.
 static inline bool hk_reenter(hk_thread *t, uint32_t epoch)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Session options: what the program set, noted as text per OrtSessionOptions object, and handed to
 // the session that is made from it. ORT has no getters for most of it.
+#include "common/secret.h"
 #include "common/utf.h"
 #include "registry.h"
 #include "sessions.h"
@@ -92,30 +93,6 @@ static void remove_key(char *text, const char *key, size_t key_len)
     }
 }
 
-static bool contains(const char *text, size_t len, const char *word)
-{
-    size_t word_len = text_len(word);
-    for (size_t i = 0; i + word_len <= len; i++) {
-        size_t n = 0;
-        while (n < word_len && (text[i + n] | 0x20) == word[n])
-            n++;
-        if (n == word_len)
-            return true;
-    }
-    return false;
-}
-
-// Keys that name a secret are told without their value.
-static bool is_secret(const char *key, size_t len)
-{
-    static const char *const words[] = {"password",    "secret",  "token",     "credential",
-                                        "private_key", "api_key", "encryption"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (contains(key, len, words[i]))
-            return true;
-    return false;
-}
-
 static void set_entry(options *o, hk_text prefix, hk_text key, hk_text value)
 {
     char full[256];
@@ -124,8 +101,8 @@ static void set_entry(options *o, hk_text prefix, hk_text key, hk_text value)
         full[key_len++] = prefix.bytes[i];
     for (size_t i = 0; i < key.len && key_len < sizeof full; i++)
         full[key_len++] = key.bytes[i];
-    if (is_secret(full, key_len))
-        value = hk_text_of("(hidden)");
+    if (cm_names_secret(full, key_len))
+        value = hk_text_of(CM_HIDDEN);
     remove_key(o->text, full, key_len);
     size_t at = text_len(o->text);
     size_t value_len = value.len < VALUE_MAX ? value.len : VALUE_MAX;
@@ -150,18 +127,6 @@ static void add_provider(options *o, hk_text name)
         o->providers[at++] = ',';
     memcpy(o->providers + at, name.bytes, name.len);
     o->providers[at + name.len] = 0;
-}
-
-static hk_text number_text(int64_t value, char buffer[24])
-{
-    char *end = buffer + 24, *at = end;
-    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do
-        *--at = (char)('0' + magnitude % 10);
-    while ((magnitude /= 10) != 0);
-    if (value < 0)
-        *--at = '-';
-    return (hk_text){at, (size_t)(end - at)};
 }
 
 // -------------------------------------------------------------------------------- the common hook
@@ -193,7 +158,7 @@ static void note(options *o, const hk_api_row *row, void *b, void *c)
         set_entry(o, none, key, hk_text_of(row->value));
         break;
     case HK_READ_INT:
-        set_entry(o, none, key, number_text(int_argument(row, b), number));
+        set_entry(o, none, key, hk_text_of_number(int_argument(row, b), number));
         break;
     case HK_READ_UTF8:
         set_entry(o, none, key, hk_text_of(b));
@@ -205,7 +170,7 @@ static void note(options *o, const hk_api_row *row, void *b, void *c)
         set_entry(o, none, hk_text_of(b), hk_text_of(c));
         break;
     case HK_READ_DIM:
-        set_entry(o, key, hk_text_of(b), number_text((int64_t)(uintptr_t)c, number));
+        set_entry(o, key, hk_text_of(b), hk_text_of_number((int64_t)(uintptr_t)c, number));
         break;
     case HK_READ_PROVIDER:
         add_provider(o, hk_text_of(row->value));
@@ -284,14 +249,14 @@ HK_HOOK(CloneSessionOptions, OrtStatus *, (const OrtSessionOptions *from, OrtSes
 HK_HOOK(ReleaseSessionOptions, void, (OrtSessionOptions * ort_options), (ort_options))
 {
     uint32_t epoch;
-    hk_thread *t = ort_options ? hk_enter_to_lock(&epoch) : NULL;
+    hk_thread *t = ort_options ? hk_enter_to_release(&epoch) : NULL;
     if (t) {
         AcquireSRWLockExclusive(&g_lock);
         options *o = hk_registry_remove(&g_options, ort_options);
         if (o)
             options_free(o);
         ReleaseSRWLockExclusive(&g_lock);
-        hk_leave(t);
+        hk_leave_release(t);
     }
     HK_ORIG(m, ReleaseSessionOptions)(ort_options);
 }
@@ -306,7 +271,7 @@ static void add_provider_named(options *o, const char *name)
     if (text.len + suffix_len >= sizeof full)
         return;
     memcpy(full, text.bytes, text.len);
-    if (!contains(text.bytes, text.len, "executionprovider")) {
+    if (!cm_text_contains(text.bytes, text.len, "executionprovider")) {
         memcpy(full + text.len, suffix, suffix_len);
         text.len += suffix_len;
     }
@@ -362,7 +327,8 @@ void hk_options_describe(const OrtSessionOptions *ort_options, char **out_option
     AcquireSRWLockExclusive(&g_lock);
     const options *o = hk_registry_find(&g_options, ort_options);
     if (o && o->complete) {
-        bool has_cpu = contains(o->providers, text_len(o->providers), "cpuexecutionprovider");
+        bool has_cpu =
+            cm_text_contains(o->providers, text_len(o->providers), "cpuexecutionprovider");
         *out_options = copy_of(o->text, "");
         *out_providers = copy_of(o->providers, has_cpu ? "" : cpu);
     } else if (o) {

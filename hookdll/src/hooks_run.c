@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Run, RunWithBinding, RunAsync: the hot path. See hook.h for what must not happen here.
 #include "shapes.h"
+#include "shim.h"
 #include "tracelogging/channel_inline.h"
 
 enum { CALL_RUN = 0, CALL_BINDING = 1, CALL_ASYNC = 2 };
@@ -15,8 +16,10 @@ typedef struct run_frame {
     uint32_t inputs;
     uint16_t in_flight;
     uint8_t call;
-    uint32_t inside;   // HK_INSIDE_CREATE of the call around us
-    hk_run_note outer; // the run around us
+    uint32_t inside;                // HK_INSIDE_LOADING of the call around us
+    struct hk_run_options *options; // the program's, counted by the shim
+    hk_run_note outer;              // the run around us
+    hk_run_memory memory;
 } run_frame;
 
 // Which runs also measure what we cost: 16th, 32nd, 64th, ... and every 1024th.
@@ -45,6 +48,22 @@ static inline bool run_enter(run_frame *f, hk_module *m, OrtSession *session, ui
     return true;
 }
 
+// What to give ORT as run options, and the end of their use.
+static inline const OrtRunOptions *options_begin(run_frame *f, hk_module *m,
+                                                 const OrtRunOptions *given)
+{
+    f->options = NULL;
+    if (__builtin_expect(!(g_hk.flags & ORT_HOOK_OPS_SHIM), 1))
+        return given;
+    return hk_shim_run_begins(f->t, f->epoch, m, f->s, f->run, given, &f->options);
+}
+
+static inline void options_end(const run_frame *f, hk_module *m)
+{
+    if (__builtin_expect(f->options != NULL, 0))
+        hk_shim_run_ends(m, f->options);
+}
+
 static inline void run_go(run_frame *f)
 {
     hk_leave(f->t);
@@ -56,8 +75,9 @@ static inline void run_note(run_frame *f)
 {
     hk_thread *t = f->t;
     f->outer = t->run;
-    f->inside = t->inside & HK_INSIDE_CREATE;
-    t->inside &= ~HK_INSIDE_CREATE;
+    t->alloc_mark = 0;
+    f->inside = t->inside & HK_INSIDE_LOADING;
+    t->inside &= ~HK_INSIDE_LOADING;
     t->op_ticks = 0;
     t->run = (hk_run_note){.session = f->s,
                            .epoch = f->epoch,
@@ -71,8 +91,10 @@ static inline void run_note(run_frame *f)
 // After ORT has returned, armed or not.
 static inline void run_unnote(run_frame *f)
 {
+    f->memory = f->t->run.memory;
     f->t->run = f->outer;
     f->t->inside |= f->inside;
+    f->t->alloc_mark = 0;
 }
 
 // Kernels of this run that left by an exception.
@@ -100,6 +122,8 @@ static void emit_overhead(const run_frame *f, hk_thread *t, uint64_t end)
 static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const OrtStatus *status,
                            uint64_t end, uint32_t outputs)
 {
+    bool sole =
+        f->in_flight == 1 && atomic_load_explicit(&f->s->runs, memory_order_relaxed) == f->run;
     hk_session_run_ends(f->s, f->run);
     tl_producer *p = hk_producer(t, f->epoch);
     tl_Run *payload = tl_producer_begin_inline(p, sizeof *payload);
@@ -114,6 +138,8 @@ static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const
         payload->status = (uint8_t)hk_status_code(m, status);
         tl_producer_end_inline(p, TL_EVENT_Run, end, sizeof *payload);
     }
+    if (g_hk.flags & ORT_HOOK_ALLOC_STATS)
+        hk_alloc_run_ends(t, f->epoch, f->s, f->run, sole, &f->memory);
     if (__builtin_expect(status != NULL, 0))
         emit_failure(f, t, m, status);
     if (__builtin_expect(f->entered != 0, 0))
@@ -134,11 +160,13 @@ HK_HOOK(Run, OrtStatus *,
                                output_names_len, outputs);
     f.inputs = hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
     run_note(&f);
+    run_options = options_begin(&f, m, run_options);
     run_go(&f);
     OrtStatus *status = HK_ORIG(m, Run)(session, run_options, input_names, inputs, input_len,
                                         output_names, output_names_len, outputs);
     uint64_t end = hk_ticks();
     run_unnote(&f);
+    options_end(&f, m);
     if (hk_reenter(f.t, f.epoch)) {
         run_unwind(&f);
         uint32_t set = status ? 0
@@ -158,10 +186,12 @@ HK_HOOK(RunWithBinding, OrtStatus *,
         return HK_ORIG(m, RunWithBinding)(session, run_options, binding);
     f.inputs = hk_binding_inputs(f.t, f.epoch, f.s, binding);
     run_note(&f);
+    run_options = options_begin(&f, m, run_options);
     run_go(&f);
     OrtStatus *status = HK_ORIG(m, RunWithBinding)(session, run_options, binding);
     uint64_t end = hk_ticks();
     run_unnote(&f);
+    options_end(&f, m);
     if (hk_reenter(f.t, f.epoch)) {
         run_unwind(&f);
         uint32_t set = status ? 0 : hk_binding_outputs(f.t, f.epoch, m, f.s, binding);
@@ -187,6 +217,7 @@ static void async_done(void *user_data, OrtValue **outputs, size_t num_outputs, 
     uint64_t end = hk_ticks();
     async_run run = *(async_run *)user_data;
     hk_free(user_data);
+    options_end(&run.frame, run.module);
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
     if (t && epoch == run.frame.epoch) {
@@ -216,8 +247,10 @@ HK_HOOK(RunAsync, OrtStatus *,
         return HK_ORIG(m, RunAsync)(session, run_options, input_names, inputs, input_len,
                                     output_names, output_names_len, outputs, callback, user_data);
     }
+    f.memory = (hk_run_memory){0};
     f.entered = 0; // begin and end lie on different threads: no measure of ours
     f.inputs = hk_shapes_of(f.t, f.epoch, m, f.s, HK_INPUTS, input_names, inputs, input_len);
+    run_options = options_begin(&f, m, run_options);
     run_go(&f);
     *run = (async_run){f, m, output_names, callback, user_data};
     OrtStatus *status =
@@ -227,6 +260,7 @@ HK_HOOK(RunAsync, OrtStatus *,
     if (status) {
         uint64_t end = hk_ticks();
         hk_free(run);
+        options_end(&f, m);
         if (hk_reenter(f.t, f.epoch))
             run_end(&f, f.t, m, status, end, 0);
     }

@@ -5,6 +5,8 @@
 #include "emit.h"
 #include "sessions.h"
 #include "shapes.h"
+#include "shim.h"
+#include "tap.h"
 
 hk_state g_hk = {.lock = SRWLOCK_INIT};
 
@@ -44,9 +46,11 @@ static void close_handles(void)
 static void forget_objects(void)
 {
     hk_ops_clear();
+    hk_alloc_clear();
     hk_sessions_clear();
     hk_options_clear();
     hk_bindings_clear();
+    hk_run_options_clear();
 }
 
 static void arm_all(void)
@@ -59,10 +63,13 @@ static void arm_all(void)
 
 static void disarm_all(void)
 {
+    hk_tap_tell_all(false);
     AcquireSRWLockExclusive(&g_hk.lock);
     atomic_fetch_add(&g_hk.epoch, 1); // even: nobody begins to record
     hk_children_disarm();
+    hk_tap_disarm();
     hk_ops_disarm();
+    hk_alloc_disarm();
     hk_modules_disarm();
     ReleaseSRWLockExclusive(&g_hk.lock);
     bool idle = hk_threads_wait_idle();

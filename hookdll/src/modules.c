@@ -8,7 +8,10 @@
 #include "emit.h"
 #include "hookdll/detour.h"
 #include "mapped_image.h"
+#include "op_scan.h"
 #include "ort_abi.h"
+#include "shim.h"
+#include "tap.h"
 
 #include <psapi.h>
 
@@ -77,13 +80,24 @@ static bool describe(hk_module *m, uint8_t *base)
     return m->api != NULL;
 }
 
+static void *find_by_literal(const hk_module *m, const char *literal)
+{
+    hk_scan scan;
+    uint32_t rva;
+    bool found =
+        hk_image_scan(&scan, m->base) && hk_scan_mention(&scan, literal, &rva) == HK_SCAN_OK;
+    return found ? m->base + rva : NULL;
+}
+
 static void *resolve(const hk_module *m, const hk_api_row *row)
 {
     const void *const *table = m->api;
-    if (m->minor < row->since)
+    if (m->minor < row->since || (!m->api && row->table != HK_TABLE_LITERAL))
         return NULL;
     if (row->table == HK_TABLE_EXPORT)
-        return hk_image_export(m->base, row->export_name);
+        return hk_image_export(m->base, row->text);
+    if (row->table == HK_TABLE_LITERAL)
+        return find_by_literal(m, row->text);
     if (row->table == HK_TABLE_EDITOR)
         table = ORT_CALL(m, GetModelEditorApi)();
     void *target = table ? (void *)(uintptr_t)table[row->slot] : NULL;
@@ -130,10 +144,19 @@ static hk_detour_reason intercept(hk_module *m, hk_detour_reason outcomes[HK_API
     return result.reason;
 }
 
+void hk_module_intercept_inside(hk_module *m)
+{
+    hk_detour_reason outcomes[HK_API_COUNT];
+    intercept(m, outcomes);
+    m->armed = true;
+}
+
 static void restore(hk_module *m)
 {
     hk_detour_reason outcomes[HK_API_COUNT];
     m->armed = false;
+    if (!m->hooked)
+        return;
     if (hk_detour_begin() != HK_DETOUR_OK)
         return; // everything stays attached; the hooks pass calls on
     size_t slot = (size_t)(m - g_hk.modules);
@@ -188,7 +211,7 @@ static void tell_module(const hk_module *m, const hk_detour_reason *outcomes)
     hk_leave(t);
 }
 
-static void tell_problem(uint8_t level, const char *what, const char *why)
+void hk_tell_problem(uint8_t level, const char *what, const char *why)
 {
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
@@ -203,7 +226,7 @@ static void tell_problem(uint8_t level, const char *what, const char *why)
 
 // ----------------------------------------------------------------------------------- coming, going
 
-static hk_module *slot_of(const uint8_t *base)
+hk_module *hk_module_slot(const uint8_t *base)
 {
     hk_module *unused = NULL;
     for (int i = 0; i < HK_MODULES_MAX; i++) {
@@ -220,11 +243,11 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
 {
     hk_detour_reason outcomes[HK_API_COUNT];
     hk_module copy = {0};
-    const char *problem = NULL, *no_ops = NULL;
+    const char *problem = NULL, *no_ops = NULL, *no_alloc = NULL, *no_events = NULL;
     bool is_runtime = true;
     AcquireSRWLockExclusive(&g_hk.lock);
     bool still_armed = atomic_load(&g_hk.epoch) & 1;
-    hk_module *m = slot_of(base);
+    hk_module *m = hk_module_slot(base);
     if (!m) {
         problem = "more are loaded than can be followed at once (8)";
     } else if (still_armed && !m->armed) {
@@ -233,6 +256,8 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
             m->id = ++g_hk.next_module;
             // Operators first: a run that is seen to begin is seen with all of them.
             no_ops = hk_ops_arm(base, m);
+            no_events = hk_tap_arm(m);
+            no_alloc = hk_alloc_arm(m);
             hk_detour_reason reason = intercept(m, outcomes);
             if (reason != HK_DETOUR_OK)
                 problem = hk_detour_reason_text(reason);
@@ -246,28 +271,37 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
     if (copy.id)
         tell_module(&copy, outcomes);
     if (problem)
-        tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ", problem);
+        hk_tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ", problem);
     if (!is_runtime) {
         char name[sizeof copy.path];
         cm_utf16_to_utf8(path, path_units, name, sizeof name);
-        tell_problem(TL_LEVEL_WARNING,
-                     "A module that exports OrtGetApiBase is not itself a runtime of 1.8 or later "
-                     "and is not recorded: ",
-                     name);
+        hk_tell_problem(
+            TL_LEVEL_WARNING,
+            "A module that exports OrtGetApiBase is not itself a runtime of 1.8 or later "
+            "and is not recorded: ",
+            name);
     }
     if (no_ops)
-        tell_problem(TL_LEVEL_WARNING, "Operators are not recorded: ", no_ops);
+        hk_tell_problem(TL_LEVEL_WARNING, "Operators are not recorded: ", no_ops);
+    if (no_events)
+        hk_tell_problem(TL_LEVEL_WARNING,
+                        "ONNX Runtime's own events are not all recorded: ", no_events);
+    if (no_alloc)
+        hk_tell_problem(TL_LEVEL_WARNING, "Allocations are not recorded: ", no_alloc);
 }
 
 static void forget(const uint8_t *base)
 {
     uint32_t id = 0;
     AcquireSRWLockExclusive(&g_hk.lock);
-    hk_module *m = slot_of(base);
+    hk_module *m = hk_module_slot(base);
     if (m && m->base == base) {
         hk_detour_forget(m->base, m->size);
         hk_ops_forget(m->base);
-        id = m->id;
+        hk_tap_forget(m);
+        hk_alloc_forget(m->base);
+        hk_shim_forget(m);
+        id = !m->api && !atomic_load(&m->told) ? 0 : m->id;
         m->armed = false;
         m->base = NULL;
         memset(m->attached, 0, sizeof m->attached);
@@ -280,6 +314,14 @@ static void forget(const uint8_t *base)
     tl_ModuleEnd fixed = {.module = id};
     hk_emit(t, epoch, TL_EVENT_ModuleEnd, hk_ticks(), &fixed, sizeof fixed, NULL, 0);
     hk_leave(t);
+}
+
+static void arm_any(uint8_t *base, const uint16_t *path, size_t path_units)
+{
+    if (hk_image_export(base, "OrtGetApiBase"))
+        arm(base, path, path_units);
+    else
+        hk_hidden_arm(base, path, path_units);
 }
 
 typedef struct loader_text {
@@ -308,9 +350,8 @@ static void CALLBACK on_module(ULONG reason, const loader_notice *notice, void *
     if (RtlDllShutdownInProgress()) // see hk_enter_to_lock
         return;
     DWORD error = GetLastError();
-    if (reason == LOADED && (atomic_load(&g_hk.epoch) & 1) &&
-        hk_image_export(notice->base, "OrtGetApiBase"))
-        arm(notice->base, notice->full_name->units, notice->full_name->bytes / 2u);
+    if (reason == LOADED && (atomic_load(&g_hk.epoch) & 1))
+        arm_any(notice->base, notice->full_name->units, notice->full_name->bytes / 2u);
     else if (reason == UNLOADED)
         forget(notice->base);
     SetLastError(error);
@@ -323,16 +364,14 @@ void hk_modules_watch(void)
 }
 
 // A reference keeps the module from being unloaded while we patch it.
-static void arm_if_runtime(HMODULE module)
+static void arm_referenced(HMODULE module)
 {
     HMODULE referenced;
+    WCHAR path[1024];
     if (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, (LPCWSTR)module, &referenced))
         return;
-    if (hk_image_export((const uint8_t *)referenced, "OrtGetApiBase")) {
-        WCHAR path[1024];
-        DWORD units = GetModuleFileNameW(referenced, path, 1024);
-        arm((uint8_t *)referenced, (const uint16_t *)path, units < 1024 ? units : 1023);
-    }
+    DWORD units = GetModuleFileNameW(referenced, path, 1024);
+    arm_any((uint8_t *)referenced, (const uint16_t *)path, units < 1024 ? units : 1023);
     FreeLibrary(referenced);
 }
 
@@ -344,7 +383,8 @@ void hk_modules_arm(void)
         return;
     DWORD count = bytes / sizeof *list < 1024 ? (DWORD)(bytes / sizeof *list) : 1024;
     for (DWORD i = 0; i < count; i++)
-        arm_if_runtime(list[i]);
+        arm_referenced(list[i]);
+    hk_tap_tell_all(true);
 }
 
 void hk_modules_disarm(void)

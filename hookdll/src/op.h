@@ -6,8 +6,8 @@
 // How it holds together:
 //   op_scan*.c     finds the vtables (portable)
 //   op_modules.c   which modules have kernels; swaps and restores
-//   op_vtables.c   vtable -> the functions that were there; entries live for ever, so that a call
-//                  that is under way when we leave finds its way
+//   op_vtables.c   the functions that were there, and entry points that know them; both live for
+//                  ever, so that a call that is under way when we leave finds its way
 //   op_kernels.c   kernel object -> who it is; retired by the destructor, because addresses are
 //                  reused at once
 //   op_identity.c  asks a kernel who it is, once
@@ -57,25 +57,7 @@ typedef struct hk_vtable {
     hk_op_module *module;
 } hk_vtable;
 
-#define HK_VTABLE_BITS  13u
-#define HK_VTABLE_SLOTS (1u << HK_VTABLE_BITS)
-
-extern hk_vtable g_hk_vtables[HK_VTABLE_SLOTS];
-
-static inline uint32_t hk_vtable_place(uintptr_t address)
-{
-    return (uint32_t)(((uint64_t)address >> 3) * 0x9e3779b97f4a7c15u >> (64 - HK_VTABLE_BITS));
-}
-
-// The entry of an object's vtable. It is there: our function was reached through it.
-static inline const hk_vtable *hk_vtable_of(const void *self)
-{
-    uintptr_t address = *(const uintptr_t *)self;
-    uint32_t i = hk_vtable_place(address);
-    while (atomic_load_explicit(&g_hk_vtables[i].address, memory_order_acquire) != address)
-        i = (i + 1) % HK_VTABLE_SLOTS;
-    return &g_hk_vtables[i];
-}
+#define HK_VTABLE_SLOTS 8192 // a power of two
 
 // Swaps what can be swapped of `module`'s vtables; returns how many were. Those whose slots lead
 // out of the module belong to somebody else and are left alone.
@@ -93,8 +75,10 @@ typedef struct hk_kernel {
     uint32_t id;
     uint32_t epoch;
     _Atomic(hk_session *) session; // NULL: not known yet
+    _Atomic uint32_t session_id;   // of that one: its place may be another's when the kernel ends
     _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
     _Atomic uint32_t announced;
+    _Atomic int64_t memory; // last told (shim)
     const hk_vtable *vtable;
     SRWLOCK lock; // what follows
     uint32_t described_count;
@@ -122,9 +106,33 @@ static inline hk_kernel *hk_kernel_find(const void *self, uint32_t epoch)
     return NULL;
 }
 
+static inline void hk_kernel_belongs(hk_kernel *k, hk_session *s)
+{
+    atomic_store_explicit(&k->session_id, s->id, memory_order_relaxed);
+    atomic_store_explicit(&k->session, s, memory_order_release);
+}
+
 hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t epoch);
-uint32_t hk_kernel_retire(const void *self, uint32_t epoch); // its number, 0: was not known
+// Its number, 0: was not known. *session: whose it was, NULL: not known, or gone.
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session **session);
 void hk_kernels_clear(void);
+
+// True if this set of the session's inputs is new to the kernel; notes it.
+bool hk_kernel_meets(hk_kernel *k, uint32_t set);
+
+// For the shim, whose kernels have no object (`self` is a hash of who they are, `vtable` NULL):
+// they end with their session.
+typedef void hk_kernel_ended_fn(void *context, uint32_t kernel);
+void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *context);
+
+bool hk_is_readable(uint64_t address, size_t bytes); // as the system says
+
+// The same for whoever looks at many places near each other: `known`, empty at first, keeps what
+// the system said last.
+typedef struct hk_region {
+    uint64_t begin, end;
+} hk_region;
+bool hk_region_covers(hk_region *known, uint64_t address, size_t bytes);
 
 // Copies memory that may not be there: false if it can't be read. For structures that ORT keeps
 // while we look; what is freed meanwhile must not be asked for.
@@ -135,6 +143,9 @@ const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
 
 // Sends the kernel's identity; false if it was dropped.
 bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const hk_session *s);
+
+// Whether a provider hands work to a device and returns before it is done.
+bool hk_provider_submits(const char *name);
 
 // The decorated class name as people write it; returns the length.
 size_t hk_class_text(const char *decorated, char *out, size_t capacity);
@@ -154,5 +165,8 @@ void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const
 void hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                         const hk_op_frame *f);
 
-hk_compute_fn hk_op_compute;
-hk_destroy_fn hk_op_destroy;
+// What a vtable's slots lead to. Each vtable has entry points of its own (op_vtables.c), which add
+// the last parameter: no lookup, and a copy that somebody makes of a vtable works like the
+// original.
+void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v);
+void *hk_op_destroy(void *self, unsigned flags, const hk_vtable *v);

@@ -15,7 +15,7 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
                                                        hk_op_frame *f)
 {
     f->session = f->run = 0;
-    if (t->inside & HK_INSIDE_CREATE) {
+    if (t->inside & HK_INSIDE_LOADING) {
         f->flags = FLAG_LOADING;
         return true;
     }
@@ -26,7 +26,7 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
         s = hk_session_sole_in_flight(&in_flight);
         if (!s)
             return in_flight != 0;
-        atomic_store_explicit(&k->session, s, memory_order_release);
+        hk_kernel_belongs(k, s);
     }
     f->session = s->id;
     f->run = hk_session_sole_run(s);
@@ -38,31 +38,18 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
 
 static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_frame *f)
 {
-    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_CREATE), 0))
+    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0))
         return assign_elsewhere(t, k, f);
     f->session = t->run.session_id;
     f->run = t->run.run;
     f->flags = 0;
     if (__builtin_expect(atomic_load_explicit(&k->session, memory_order_relaxed) != t->run.session,
                          0))
-        atomic_store_explicit(&k->session, t->run.session, memory_order_release);
+        hk_kernel_belongs(k, t->run.session);
     return true;
 }
 
 // ---------------------------------------------------------------------------------- first sight
-
-// True if this set of inputs is new to the kernel; notes it.
-static bool is_new_set(hk_kernel *k, uint32_t set)
-{
-    bool is_new = k->described_count < HK_KERNEL_SETS;
-    AcquireSRWLockExclusive(&k->lock);
-    for (uint32_t i = 0; i < k->described_count && is_new; i++)
-        is_new = k->described[i] != set;
-    if (is_new && k->described_count < HK_KERNEL_SETS)
-        k->described[k->described_count++] = set;
-    ReleaseSRWLockExclusive(&k->lock);
-    return is_new;
-}
 
 static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, hk_kernel *k,
                                                   const void *context, hk_op_frame *f, uint32_t set)
@@ -76,7 +63,7 @@ static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, 
         atomic_store(&k->set, 0);
     else {
         atomic_store(&k->set, set);
-        if (is_new_set(k, set)) {
+        if (k->vtable->module->runtime && hk_kernel_meets(k, set)) {
             f->run_inputs = set;
             hk_op_shapes_before(t, epoch, k, context, f);
             f->tells_shapes = true;
@@ -159,9 +146,8 @@ static inline bool has_failed(const void *status)
     return *(const uintptr_t *)status != 0;
 }
 
-void *hk_op_compute(void *self, void *status, void *context)
+void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
 {
-    const hk_vtable *v = hk_vtable_of(self);
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
     if (__builtin_expect(!t, 0))
@@ -176,8 +162,10 @@ void *hk_op_compute(void *self, void *status, void *context)
     t->op_depth = (uint32_t)(f - t->ops);
     if (__builtin_expect(!hk_reenter(t, epoch), 0))
         return result;
-    if (__builtin_expect(has_failed(status), 0))
+    if (__builtin_expect(has_failed(status), 0)) {
         f->flags |= FLAG_FAILED;
+        t->run.failed = true;
+    }
     emit_op(t, epoch, f, end);
     if (__builtin_expect(f->tells_shapes, 0) && !(f->flags & FLAG_FAILED))
         tell_shapes(t, epoch, self, context, f);
@@ -187,16 +175,18 @@ void *hk_op_compute(void *self, void *status, void *context)
     return result;
 }
 
-void *hk_op_destroy(void *self, unsigned flags)
+void *hk_op_destroy(void *self, unsigned flags, const hk_vtable *v)
 {
-    const hk_vtable *v = hk_vtable_of(self);
     uint32_t epoch;
-    hk_thread *t = hk_enter_to_lock(&epoch);
+    hk_thread *t = hk_enter_to_release(&epoch);
     if (t) {
-        tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch)};
+        hk_session *session;
+        tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch, &session)};
         if (end.kernel)
             hk_emit(t, epoch, TL_EVENT_KernelEnd, hk_ticks(), &end, sizeof end, NULL, 0);
-        hk_leave(t);
+        if (session && !session->module->api)
+            hk_session_hidden_ends(t, epoch, session);
+        hk_leave_release(t);
     }
     return v->destroy(self, flags);
 }

@@ -14,6 +14,7 @@ enum {
     SOURCE_STRUCTURES = 2,
     SOURCE_CLASS = 3,
     KERNEL_INFO = 8, // in an OpKernel
+    INFO_NODE = 8,
     INFO_DEFINITION = 16,
     INFO_BYTES = 32,
     DEFINITION_NAME = 0,
@@ -21,12 +22,16 @@ enum {
     DEFINITION_DOMAIN = 40,
     DEFINITION_PROVIDER = 72,
     DEFINITION_BYTES = 104,
+    NODE_NAME = 8, // in a Node
+    NODE_OPERATOR = 40,
+    NODE_BYTES = 72,
     STRING_LEN = 16, // in a std::string of MSVC
     STRING_CAPACITY = 24,
     STRING_INLINE = 15, // longer ones are elsewhere
 };
 
 typedef struct definition {
+    uint64_t node; // address of the Node
     uint32_t opset;
     char op_type[128], domain[64], provider[64];
 } definition;
@@ -90,8 +95,26 @@ static bool read_definition(hk_op_module *o, uint64_t info, definition *out)
         !take_string(o, bytes + DEFINITION_DOMAIN, out->domain, sizeof out->domain) ||
         !take_string(o, bytes + DEFINITION_PROVIDER, out->provider, sizeof out->provider))
         return false;
+    out->node = word_at(head + INFO_NODE);
     out->opset = (uint32_t)word_at(bytes + DEFINITION_OPSET);
     return out->op_type[0] && out->opset < 10000 && ends_in(out->provider, "ExecutionProvider");
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return hk_text_of(a).len == hk_text_of(b).len && memcmp(a, b, hk_text_of(a).len) == 0;
+}
+
+// Without a C API to ask. A Node begins with its number, its name and its operator; the latter must
+// be what the definition says.
+static void read_node_name(const hk_op_module *o, const definition *d, char *name, size_t capacity)
+{
+    uint8_t bytes[NODE_BYTES];
+    char op_type[sizeof d->op_type];
+    if (!hk_copy_readable(d->node, bytes, sizeof bytes) ||
+        !take_string(o, bytes + NODE_OPERATOR, op_type, sizeof op_type) ||
+        !same_text(op_type, d->op_type) || !take_string(o, bytes + NODE_NAME, name, capacity))
+        name[0] = 0;
 }
 
 static uint64_t info_of(const hk_kernel *k)
@@ -188,8 +211,7 @@ size_t hk_class_text(const char *decorated, char *out, size_t capacity)
     return at;
 }
 
-// Providers whose Compute hands the work to a device and returns before it is done.
-static bool submits(const char *provider)
+bool hk_provider_submits(const char *provider)
 {
     static const char *const names[] = {
         "DmlExecutionProvider",           "CUDAExecutionProvider", "TensorrtExecutionProvider",
@@ -216,6 +238,8 @@ bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const 
         take_text(m, ORT_CALL(m, KernelInfo_GetNodeName)(info, node, &len), node);
         if (ask_operator(m, info, &d))
             source = SOURCE_API;
+    } else if (source == SOURCE_STRUCTURES) {
+        read_node_name(o, &d, node, sizeof node);
     }
     uint32_t rva = (uint32_t)(atomic_load(&k->vtable->address) - (uintptr_t)o->scan.bytes);
     const char *decorated = hk_scan_class_name(&o->scan, rva);
@@ -223,10 +247,12 @@ bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const 
         hk_class_text(decorated, class_name, sizeof class_name);
     tl_Kernel fixed = {.kernel = k->id,
                        .session = s ? s->id : 0,
-                       .module = m ? m->id : 0,
+                       .module = m   ? m->id
+                                 : s ? s->module->id
+                                     : 0,
                        .opset = d.opset,
                        .source = source,
-                       .submits = submits(d.provider)};
+                       .submits = hk_provider_submits(d.provider)};
     hk_text texts[] = {hk_text_of(node), hk_text_of(d.op_type), hk_text_of(d.domain),
                        hk_text_of(d.provider), hk_text_of(class_name)};
     return hk_emit(t, epoch, TL_EVENT_Kernel, hk_ticks(), &fixed, sizeof fixed, texts, 5);

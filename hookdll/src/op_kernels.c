@@ -50,6 +50,7 @@ static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
     atomic_store(&k->session, NULL);
     atomic_store(&k->set, HK_SET_UNTOLD);
     atomic_store(&k->announced, 0);
+    atomic_store(&k->memory, 0);
     atomic_store(&k->next, atomic_load(head));
     atomic_store(&k->self, (uintptr_t)self);
     atomic_store(head, k);
@@ -74,18 +75,52 @@ hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t
     return k;
 }
 
-uint32_t hk_kernel_retire(const void *self, uint32_t epoch)
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session **session)
 {
     uint32_t id = 0;
+    *session = NULL;
     AcquireSRWLockExclusive(&g_lock);
     _Atomic(hk_kernel *) *link = link_to(self);
     if (link) {
         hk_kernel *k = atomic_load(link);
-        id = k->epoch == epoch ? k->id : 0;
+        if (k->epoch == epoch) {
+            id = k->id;
+            hk_session *s = atomic_load(&k->session);
+            *session = s && s->id == atomic_load(&k->session_id) ? s : NULL;
+        }
         unlink_and_keep(link);
     }
     ReleaseSRWLockExclusive(&g_lock);
     return id;
+}
+
+bool hk_kernel_meets(hk_kernel *k, uint32_t set)
+{
+    bool is_new = k->described_count < HK_KERNEL_SETS;
+    AcquireSRWLockExclusive(&k->lock);
+    for (uint32_t i = 0; i < k->described_count && is_new; i++)
+        is_new = k->described[i] != set;
+    if (is_new && k->described_count < HK_KERNEL_SETS)
+        k->described[k->described_count++] = set;
+    ReleaseSRWLockExclusive(&k->lock);
+    return is_new;
+}
+
+void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *context)
+{
+    AcquireSRWLockExclusive(&g_lock);
+    for (uint32_t i = 0; i < 1u << HK_KERNEL_BITS; i++) {
+        _Atomic(hk_kernel *) *link = &g_hk_kernels[i];
+        for (hk_kernel *k; (k = atomic_load(link)) != NULL;) {
+            if (atomic_load(&k->session) != s) {
+                link = &k->next;
+                continue;
+            }
+            ended(context, k->id);
+            unlink_and_keep(link);
+        }
+    }
+    ReleaseSRWLockExclusive(&g_lock);
 }
 
 void hk_kernels_clear(void)

@@ -3,6 +3,7 @@
 // the loader's lock: nothing here may wait for the loader.
 #include "mapped_image.h"
 #include "op.h"
+#include "shim.h"
 
 #define MODULES_MAX  16
 #define VTABLES_MAX  4096u
@@ -44,7 +45,7 @@ static const char *search(hk_op_module *o)
     static uint32_t first[VTABLES_MAX], second[VTABLES_MAX];
     hk_kernels_found found;
     size_t count = 0;
-    if (!hk_scan_open(&o->scan, o->base, hk_image_size(o->base), (uint64_t)(uintptr_t)o->base))
+    if (!hk_image_scan(&o->scan, o->base))
         return problem_of(HK_KERNELS_UNCLEAR);
     const char *problem =
         problem_of(hk_scan_kernels(&o->scan, first, second, VTABLES_MAX, &count, &found));
@@ -73,6 +74,11 @@ const char *hk_ops_arm(uint8_t *base, hk_module *runtime)
 {
     if (!(g_hk.flags & ORT_HOOK_OPS) || module_of(base))
         return NULL;
+    if (g_hk.flags & ORT_HOOK_OPS_SHIM)
+        return !runtime ? "the shim needs ORT's C interface; use --ops all instead"
+               : runtime->minor < HK_SHIM_OLDEST_MINOR
+                   ? "the shim needs ONNX Runtime 1.25 or later; use --ops all instead"
+                   : NULL;
     if (runtime && runtime->minor < OLDEST_MINOR)
         return "that works from ONNX Runtime 1.15 on";
     hk_op_module *o = module_of(NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finding the vtables of C++ classes in a mapped 64-bit image: pure reading, no Windows, no memory
-// of its own. Two ways that know nothing of each other:
+// Finding functions and the vtables of C++ classes in a mapped 64-bit image: pure reading, no
+// Windows, no memory of its own. Two ways that know nothing of each other:
 //
 //   RTTI    a vtable is preceded by the address of its CompleteObjectLocator, which leads to the
 //           names of the class and its bases. Builds with --disable_rtti have none.
@@ -53,6 +53,9 @@ bool hk_scan_in_code(const hk_scan *s, uint64_t address);
 hk_scan_outcome hk_scan_rtti(const hk_scan *s, const char *class_name, unsigned slots,
                              hk_scan_list *out);
 
+// The RVA of the only function that mentions `literal`, and mentions it once.
+hk_scan_outcome hk_scan_mention(const hk_scan *s, const char *literal, uint32_t *function);
+
 // Vtables whose entry number `slot` is the function that mentions `literal`, or the only function
 // that calls it. *function gets its RVA.
 hk_scan_outcome hk_scan_anchor(const hk_scan *s, const char *literal, unsigned slot,
@@ -84,3 +87,6 @@ typedef struct hk_kernels_found {
 // `first` and `second` are room for `capacity` RVAs each; the result is in `first`.
 hk_kernels_verdict hk_scan_kernels(const hk_scan *s, uint32_t *first, uint32_t *second,
                                    size_t capacity, size_t *count, hk_kernels_found *found);
+
+// A cheap test before that: neither the class nor the literal is there, so no kernels are.
+bool hk_scan_mentions_kernels(const hk_scan *s);

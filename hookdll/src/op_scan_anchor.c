@@ -11,25 +11,43 @@ enum {
     CHAIN_MAX = 8,
 };
 
-// Where in a section `test` holds; the place of the last one and, in *count, how many.
-typedef bool place_test(const hk_scan *s, const hk_scan_section *code, uint32_t at,
-                        uint32_t target);
+// An instruction whose last four bytes, at `at`, are the distance to what it refers to.
+typedef bool instruction_test(const hk_scan *s, const hk_scan_section *code, uint32_t at);
 
-// `lea r64, [rip + displacement]` with the opcode at `at`.
-static bool is_lea_of(const hk_scan *s, const hk_scan_section *code, uint32_t at, uint32_t target)
+// `lea r64, [rip + distance]`
+static bool is_lea(const hk_scan *s, const hk_scan_section *code, uint32_t at)
 {
-    if (at == code->rva || at + 6 > code->rva + code->bytes)
-        return false;
     const uint8_t *p = s->bytes + at;
-    return (p[-1] & 0xf8) == 0x48 && (p[1] & 0xc7) == 0x05 && at + 6 + hk_get32(p + 2) == target;
+    return at - code->rva >= 3 && (p[-3] & 0xf8) == 0x48 && p[-2] == LEA && (p[-1] & 0xc7) == 0x05;
 }
 
-static bool is_call_of(const hk_scan *s, const hk_scan_section *code, uint32_t at, uint32_t target)
+static bool is_call(const hk_scan *s, const hk_scan_section *code, uint32_t at)
 {
-    return at + 5 <= code->rva + code->bytes && at + 5 + hk_get32(s->bytes + at + 1) == target;
+    return at > code->rva && s->bytes[at - 1] == CALL;
 }
 
-static uint32_t find_in_code(const hk_scan *s, uint8_t opcode, place_test *test, uint32_t target,
+// The next place from `at` on whose four bytes are the distance from their end to `target`; `end`
+// if there is none. Tens of megabytes are searched while a program waits: 16 places at a time.
+static uint32_t next_distance(const uint8_t *bytes, uint32_t at, uint32_t end, uint32_t target)
+{
+    const __m128i places = _mm_setr_epi32(0, 4, 8, 12), one = _mm_set1_epi32(1);
+    for (; end - at >= 19; at += 16) {
+        __m128i wanted = _mm_sub_epi32(_mm_set1_epi32((int)(target - 4 - at)), places);
+        __m128i hits = _mm_setzero_si128();
+        for (int i = 0; i < 4; i++, wanted = _mm_sub_epi32(wanted, one)) {
+            __m128i found = _mm_loadu_si128((const __m128i *)(const void *)(bytes + at + i));
+            hits = _mm_or_si128(hits, _mm_cmpeq_epi32(found, wanted));
+        }
+        if (_mm_movemask_epi8(hits))
+            break;
+    }
+    while (end - at >= 4 && hk_get32(bytes + at) != target - 4 - at)
+        at++;
+    return end - at >= 4 ? at : end;
+}
+
+// The last such instruction that refers to `target`; *count says how many there are.
+static uint32_t find_in_code(const hk_scan *s, instruction_test *test, uint32_t target,
                              unsigned *count)
 {
     uint32_t found = 0;
@@ -39,12 +57,12 @@ static uint32_t find_in_code(const hk_scan *s, uint8_t opcode, place_test *test,
         uint32_t end = code->rva + code->bytes;
         if (!code->executable)
             continue;
-        for (uint32_t at = code->rva; at < end; at++) {
-            at = hk_scan_next_byte(s->bytes, at, end, opcode);
-            if (at < end && test(s, code, at, target)) {
-                found = at;
-                ++*count;
-            }
+        for (uint32_t at = next_distance(s->bytes, code->rva, end, target); at < end;
+             at = next_distance(s->bytes, at + 1, end, target)) {
+            if (!test(s, code, at))
+                continue;
+            found = at;
+            ++*count;
         }
     }
     return found;
@@ -105,23 +123,41 @@ static void find_vtables(const hk_scan *s, uint32_t function, unsigned slot, hk_
     }
 }
 
-hk_scan_outcome hk_scan_anchor(const hk_scan *s, const char *literal, unsigned slot,
-                               hk_scan_list *out, uint32_t *function)
+bool hk_scan_is_mentioned(const hk_scan *s, uint32_t rva)
 {
     unsigned times;
-    out->count = 0;
-    *function = 0;
+    find_in_code(s, is_lea, rva, &times);
+    return times != 0;
+}
+
+hk_scan_outcome hk_scan_mention(const hk_scan *s, const char *literal, uint32_t *function)
+{
+    unsigned times;
     uint32_t text = hk_scan_find_text(s, literal, false, &times);
     if (times != 1)
         return times ? HK_SCAN_AMBIGUOUS : HK_SCAN_ABSENT;
-    uint32_t place = find_in_code(s, LEA, is_lea_of, text, &times);
+    uint32_t place = find_in_code(s, is_lea, text, &times);
     uint32_t around = times == 1 ? function_around(s, place) : 0;
     if (!around)
         return HK_SCAN_AMBIGUOUS;
+    *function = around;
+    return HK_SCAN_OK;
+}
+
+hk_scan_outcome hk_scan_anchor(const hk_scan *s, const char *literal, unsigned slot,
+                               hk_scan_list *out, uint32_t *function)
+{
+    uint32_t around;
+    out->count = 0;
+    *function = 0;
+    hk_scan_outcome mentioned = hk_scan_mention(s, literal, &around);
+    if (mentioned != HK_SCAN_OK)
+        return mentioned;
     find_vtables(s, around, slot, out);
     if (!out->count) {
         // The compiler may have moved the body into a function of its own.
-        place = find_in_code(s, CALL, is_call_of, around, &times);
+        unsigned times;
+        uint32_t place = find_in_code(s, is_call, around, &times);
         around = times == 1 ? function_around(s, place) : 0;
         if (!around)
             return HK_SCAN_AMBIGUOUS;

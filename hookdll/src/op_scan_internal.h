@@ -47,6 +47,8 @@ static inline uint32_t hk_scan_next_byte(const uint8_t *bytes, uint32_t at, uint
 // The section that holds these bytes wholly, or NULL.
 const hk_scan_section *hk_scan_section_of(const hk_scan *s, uint32_t rva, size_t bytes);
 
+// True if code takes this address: constructors do that with the beginning of a vtable.
+bool hk_scan_is_mentioned(const hk_scan *s, uint32_t rva);
 bool hk_scan_is_vtable(const hk_scan *s, uint32_t rva, unsigned slots);
 void hk_scan_list_add(hk_scan_list *list, uint32_t rva);
 uint32_t hk_scan_find_text(const hk_scan *s, const char *text, bool writable, unsigned *count);

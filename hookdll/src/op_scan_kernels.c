@@ -5,6 +5,8 @@
 static const char g_class[] = ".?AVOpKernel@onnxruntime@@";
 static const char g_literal[] = "onnxruntime::OpKernel::ComputeAsync";
 
+enum { PROOFS = 4 };
+
 static size_t overriding_count(const hk_scan *s, const hk_scan_list *rtti, uint32_t function)
 {
     size_t count = 0;
@@ -37,6 +39,16 @@ static hk_kernels_verdict compare(const hk_scan *s, const hk_scan_list *rtti,
     return agreed ? HK_KERNELS_AGREED : HK_KERNELS_DISAGREE;
 }
 
+// Constructors take the address of a vtable's begin: it is where we think. One of several is
+// enough, since a class may be there that nobody makes.
+static bool is_proven(const hk_scan *s, const hk_scan_list *list)
+{
+    for (size_t i = 0; i < list->count && i < PROOFS; i++)
+        if (hk_scan_is_mentioned(s, list->rvas[i]))
+            return true;
+    return false;
+}
+
 hk_kernels_verdict hk_scan_kernels(const hk_scan *s, uint32_t *first, uint32_t *second,
                                    size_t capacity, size_t *count, hk_kernels_found *found)
 {
@@ -59,11 +71,20 @@ hk_kernels_verdict hk_scan_kernels(const hk_scan *s, uint32_t *first, uint32_t *
         *count = rtti.count;
         return HK_KERNELS_RTTI;
     }
-    if (by_anchor == HK_SCAN_OK) {
+    if (by_anchor == HK_SCAN_OK && is_proven(s, &anchor)) {
         for (size_t i = 0; i < anchor.count; i++)
             first[i] = second[i];
         *count = anchor.count;
         return HK_KERNELS_ANCHOR;
     }
     return HK_KERNELS_UNCLEAR;
+}
+
+bool hk_scan_mentions_kernels(const hk_scan *s)
+{
+    unsigned times;
+    hk_scan_find_text(s, g_literal, false, &times);
+    if (!times)
+        hk_scan_find_text(s, g_class, true, &times);
+    return times != 0;
 }

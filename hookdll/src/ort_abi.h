@@ -23,6 +23,7 @@ typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtModel OrtModel;
 typedef struct OrtEpDevice OrtEpDevice;
+typedef struct OrtHardwareDevice OrtHardwareDevice;
 typedef struct OrtKernelInfo OrtKernelInfo;
 typedef struct OrtKernelContext OrtKernelContext;
 typedef void OrtRunAsyncCallback(void *user_data, OrtValue **outputs, size_t num_outputs,
@@ -53,6 +54,9 @@ enum {
     XX(GetErrorMessage, 2, 0, const char *, (const OrtStatus *))                                   \
     XX(CreateTensorWithDataAsOrtValue, 49, 0, OrtStatus *,                                         \
        (const OrtMemoryInfo *, void *, size_t, const int64_t *, size_t, int, OrtValue **))         \
+    XX(CreateSessionOptions, 10, 0, OrtStatus *, (OrtSessionOptions **))                           \
+    XX(CloneSessionOptions, 12, 0, OrtStatus *, (const OrtSessionOptions *, OrtSessionOptions **)) \
+    XX(ReleaseSessionOptions, 100, 0, void, (OrtSessionOptions *))                                 \
     XX(IsTensor, 50, 0, OrtStatus *, (const OrtValue *, int *))                                    \
     XX(GetTensorElementType, 60, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))       \
     XX(GetDimensionsCount, 61, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))      \
@@ -77,6 +81,9 @@ enum {
     XX(ModelMetadataGetGraphName, 113, 2, OrtStatus *,                                             \
        (const OrtModelMetadata *, OrtAllocator *, char **))                                        \
     XX(ReleaseModelMetadata, 118, 2, void, (OrtModelMetadata *))                                   \
+    XX(CreateAllocator, 131, 5, OrtStatus *,                                                       \
+       (const OrtSession *, const OrtMemoryInfo *, OrtAllocator **))                               \
+    XX(ReleaseAllocator, 132, 5, void, (OrtAllocator *))                                           \
     XX(GetBoundOutputNames, 139, 5, OrtStatus *,                                                   \
        (const OrtIoBinding *, OrtAllocator *, char **, size_t **, size_t *))                       \
     XX(GetBoundOutputValues, 140, 5, OrtStatus *,                                                  \
@@ -87,7 +94,16 @@ enum {
     XX(HasValue, 192, 10, OrtStatus *, (const OrtValue *, int *))                                  \
     XX(GetBuildInfoString, 254, 15, const char *, (void))                                          \
     XX(GetModelEditorApi, 291, 22, const void *const *, (void))                                    \
+    XX(RegisterExecutionProviderLibrary, 301, 22, OrtStatus *,                                     \
+       (OrtEnv *, const char *, const wchar_t *))                                                  \
+    XX(GetEpDevices, 303, 22, OrtStatus *,                                                         \
+       (const OrtEnv *, const OrtEpDevice *const **, size_t *))                                    \
+    XX(SessionOptionsAppendExecutionProvider_V2, 304, 22, OrtStatus *,                             \
+       (OrtSessionOptions *, OrtEnv *, const OrtEpDevice *const *, size_t, const char *const *,    \
+        const char *const *, size_t))                                                              \
+    XX(HardwareDevice_Type, 307, 22, int, (const OrtHardwareDevice *))                             \
     XX(EpDevice_EpName, 312, 22, const char *, (const OrtEpDevice *))                              \
+    XX(GetEpApi, 317, 22, const void *const *, (void))                                             \
     XX(KernelInfo_GetOperatorDomain, 392, 24, OrtStatus *,                                         \
        (const OrtKernelInfo *, char *, size_t *))                                                  \
     XX(KernelInfo_GetOperatorType, 393, 24, OrtStatus *,                                           \

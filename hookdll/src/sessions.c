@@ -2,7 +2,9 @@
 #include "sessions.h"
 
 #include "common/utf.h"
+#include "phases.h"
 #include "registry.h"
+#include "shim.h"
 #include "xxh64.h"
 
 #define MODEL_PATH_MAX 4096u
@@ -24,7 +26,8 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
 
 // ------------------------------------------------------------------------------------------ memory
 
-static hk_session *session_alloc(hk_module *m)
+// `id`: the number that it was given when it was begun, 0: none yet.
+static hk_session *session_alloc(hk_module *m, uint32_t id)
 {
     AcquireSRWLockExclusive(&g_pool_lock);
     hk_session *s = g_pool;
@@ -36,7 +39,7 @@ static hk_session *session_alloc(hk_module *m)
     else if (!(s = hk_alloc(sizeof *s)))
         return NULL;
     s->module = m;
-    s->id = (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
+    s->id = id ? id : (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
     s->facts.session = s->id;
     s->facts.module = m->id;
     return s;
@@ -45,6 +48,7 @@ static hk_session *session_alloc(hk_module *m)
 static void session_free(void *value)
 {
     hk_session *s = value;
+    hk_alloc_session_gone(s);
     hk_free(s->model);
     hk_free(s->options);
     hk_free(s->providers);
@@ -121,6 +125,8 @@ void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s)
     if (!hk_emit(t, epoch, TL_EVENT_Session, s->created_ticks, &s->facts, sizeof s->facts, texts,
                  sizeof texts / sizeof *texts))
         atomic_store(&s->announced, 0);
+    else if (s->facts.source == HK_SOURCE_BEFORE_ATTACH && !s->shim && hk_shim_is_on(s->module))
+        hk_shim_tell_refusal(t, epoch, s->id, "it was made before ortscope came");
 }
 
 // ------------------------------------------------------------------------------------- life of one
@@ -134,23 +140,29 @@ static void set_status(hk_session *s, hk_module *m, OrtStatus *status)
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                         OrtStatus *status, const hk_session_origin *origin)
 {
-    hk_session *s = session_alloc(m);
+    hk_session *s = session_alloc(m, t->tap.session);
     if (!s)
         return;
+    s->ort_id = t->tap.ort_session;
     s->created_ticks = origin->end;
     s->facts.load_ticks = origin->end - origin->begin;
     s->facts.source = origin->source;
+    s->shim = !status && hk_shim_in(session);
     set_status(s, m, status);
     describe_model(s, origin, status == NULL);
     hk_options_describe(origin->options, &s->options, &s->providers);
+    // A session of the model editor has only read its model before it is finalized; it has no
+    // metadata, and is announced then.
+    bool unfinished =
+        origin->source == HK_SOURCE_EDITOR_PATH || origin->source == HK_SOURCE_EDITOR_BYTES;
+    if (unfinished && !status)
+        t->load.optimising = origin->end;
+    hk_phases_emit(t, epoch, s->id, origin, status != NULL);
     if (status) {
         hk_session_announce(t, epoch, s);
         session_free(s);
         return;
     }
-    // A session of the model editor has no metadata before it is finalized, and is announced then.
-    bool unfinished =
-        origin->source == HK_SOURCE_EDITOR_PATH || origin->source == HK_SOURCE_EDITOR_BYTES;
     if (!unfinished)
         describe_metadata(s, m, session);
     // An older one at this address died unseen (its runtime was unloaded).
@@ -163,6 +175,11 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     }
     if (!unfinished)
         hk_session_announce(t, epoch, s);
+    hk_alloc_session_created(t, epoch, s);
+    if (!unfinished)
+        hk_alloc_session_seen(m, session);
+    if (origin->no_shim)
+        hk_shim_tell_refusal(t, epoch, s->id, origin->no_shim);
 }
 
 void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
@@ -174,9 +191,16 @@ void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession
     s->created_ticks = origin->end;
     s->facts.load_ticks += origin->end - origin->begin;
     set_status(s, m, status);
+    if (t->load.optimising) // the providers that it makes before count with what they are made for
+        t->load.optimising = origin->begin;
+    hk_phases_emit(t, epoch, s->id, &(hk_session_origin){.end = origin->end}, status != NULL);
     if (!status)
         describe_metadata(s, m, session);
+    s->shim = !status && hk_shim_in(session);
     hk_session_announce(t, epoch, s);
+    hk_alloc_session_created(t, epoch, s);
+    if (origin->no_shim)
+        hk_shim_tell_refusal(t, epoch, s->id, origin->no_shim);
 }
 
 hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
@@ -186,10 +210,12 @@ hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
         return NULL;
     AcquireSRWLockExclusive(&lock);
     hk_session *s = hk_session_find(session);
-    if (!s && (s = session_alloc(m)) != NULL) {
+    if (!s && (s = session_alloc(m, 0)) != NULL) {
         s->created_ticks = hk_ticks();
         s->facts.source = HK_SOURCE_BEFORE_ATTACH;
+        s->shim = hk_shim_in(session);
         describe_metadata(s, m, session);
+        hk_alloc_session_seen(m, session);
         if (!hk_registry_add(&g_sessions, session, s)) {
             session_free(s);
             s = NULL;
@@ -199,9 +225,77 @@ hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
     return s;
 }
 
+// ------------------------------------------------------------------------ without an address
+
+_Atomic uint32_t g_hk_hidden_changes;
+
+// Odd, so that it is no address.
+static const OrtSession *hidden_key(const hk_module *m, uint32_t ort_id)
+{
+    uintptr_t slot = (uintptr_t)(m - g_hk.modules) + 1;
+    return (const OrtSession *)(((uintptr_t)ort_id * 2 * HK_MODULES_MAX + slot) * 2 + 1);
+}
+
+hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id)
+{
+    return hk_session_find(hidden_key(m, ort_id));
+}
+
+hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source)
+{
+    static SRWLOCK lock = SRWLOCK_INIT;
+    if (RtlDllShutdownInProgress())
+        return NULL;
+    AcquireSRWLockExclusive(&lock);
+    hk_session *s = hk_session_find_hidden(m, ort_id);
+    if (!s && (s = session_alloc(m, 0)) != NULL) {
+        s->created_ticks = hk_ticks();
+        s->facts.source = source;
+        s->ort_id = ort_id;
+        if (!hk_registry_add(&g_sessions, hidden_key(m, ort_id), s)) {
+            session_free(s);
+            s = NULL;
+        }
+        atomic_fetch_add(&g_hk_hidden_changes, 1);
+    }
+    ReleaseSRWLockExclusive(&lock);
+    return s;
+}
+
+void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session *s)
+{
+    if (s->ort_id && hk_session_find_hidden(s->module, s->ort_id) == s)
+        hk_session_released(t, epoch, hidden_key(s->module, s->ort_id));
+    atomic_fetch_add(&g_hk_hidden_changes, 1);
+}
+
+hk_session *hk_session_sole_hidden(const hk_module *m)
+{
+    hk_session *sole = NULL;
+    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+        hk_session *s = hk_registry_at(&g_sessions, i);
+        if (!s || s->module != m || !s->ort_id)
+            continue;
+        if (sole)
+            return NULL;
+        sole = s;
+    }
+    return sole;
+}
+
 hk_session *hk_session_find(const OrtSession *session)
 {
     return hk_registry_find(&g_sessions, session);
+}
+
+uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id)
+{
+    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+        const hk_session *s = hk_registry_at(&g_sessions, i);
+        if (s && s->module == m && s->ort_id == ort_id)
+            return s->id;
+    }
+    return 0;
 }
 
 hk_session *hk_session_sole_in_flight(uint32_t *count)
@@ -226,7 +320,10 @@ void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session
         return;
     if (!atomic_load(&s->announced))
         hk_session_announce(t, epoch, s);
+    hk_alloc_session_released(t, epoch, s);
     tl_SessionEnd end = {.session = s->id};
+    if (s->shim)
+        hk_shim_kernels_end(t, epoch, s);
     hk_emit(t, epoch, TL_EVENT_SessionEnd, hk_ticks(), &end, sizeof end, NULL, 0);
     session_free(s);
 }
@@ -234,4 +331,5 @@ void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session
 void hk_sessions_clear(void)
 {
     hk_registry_clear(&g_sessions, session_free);
+    atomic_fetch_add(&g_hk_hidden_changes, 1);
 }

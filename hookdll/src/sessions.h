@@ -8,10 +8,23 @@
 
 #define HK_SHAPE_CACHE 256u // shape sets that a session remembers per direction
 
+#define HK_SESSION_ARENAS 4u
+
+// What is known of a session's memory (alloc_*.c).
+typedef struct hk_session_memory {
+    _Atomic uint64_t arenas[HK_SESSION_ARENAS]; // handles; 0: none
+    _Atomic uint64_t told_ms;                   // when their state was told last; 0: never
+    // What was allocated in its runs on threads other than theirs.
+    _Atomic uint64_t allocated_bytes, freed_bytes, grown_bytes, own_bytes, peak_bytes;
+    _Atomic uint32_t allocations, frees;
+} hk_session_memory;
+
 typedef struct hk_session {
     hk_module *module;
     struct hk_session *next_free;
     uint32_t id;
+    uint32_t ort_id; // ORT's own number, 0: not told
+    bool shim;       // made with the execution-provider shim
     _Atomic uint32_t announced;
     _Atomic uint32_t runs;
     // Runs under way: how many in the upper 16 bits, the sum of their numbers below. So when there
@@ -19,6 +32,7 @@ typedef struct hk_session {
     _Atomic uint64_t flying;
     // Entry: high half of a fingerprint, low half the set's number (shapes.c).
     _Atomic uint64_t shapes[2][HK_SHAPE_CACHE];
+    hk_session_memory memory;
     // What the Session event says.
     uint64_t created_ticks;
     tl_Session facts;
@@ -36,6 +50,7 @@ enum {
     HK_SOURCE_EDITOR_PATH = 5,
     HK_SOURCE_EDITOR_BYTES = 6,
     HK_SOURCE_BEFORE_ATTACH = 7,
+    HK_SOURCE_EVENTS = 8,
 };
 
 typedef struct hk_session_origin {
@@ -46,6 +61,7 @@ typedef struct hk_session_origin {
     const OrtSessionOptions *options;
     uint64_t begin;
     uint64_t end;
+    const char *no_shim; // why it could not be made with the shim, NULL: it was, or need not
 } hk_session_origin;
 
 // Takes up a session that was just created (`status` NULL) or could not be.
@@ -62,8 +78,20 @@ void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session
 void hk_sessions_clear(void);
 
 hk_session *hk_session_find(const OrtSession *session);
+// The number of the session that ORT calls `ort_id`, 0: not known. Walks all.
+uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id);
 hk_session *hk_session_take_up(hk_module *m, OrtSession *session);
 void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s);
+
+// Sessions of modules without a C API are known by ORT's own number; 0 stands for those that it
+// does not tell.
+hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id);
+hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source);
+void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session *s);
+// The only one of this module, NULL: there are none or several. Walks all; the answer is good as
+// long as the count of changes stays the same.
+hk_session *hk_session_sole_hidden(const hk_module *m);
+extern _Atomic uint32_t g_hk_hidden_changes;
 
 // For the run hooks: NULL only if there are more sessions than we track.
 static inline hk_session *hk_session_of(hk_thread *t, uint32_t epoch, hk_module *m,
@@ -99,6 +127,16 @@ static inline uint32_t hk_session_sole_run(const hk_session *s)
 
 // The session that runs if exactly one does, else NULL; *count says how many do. Walks all.
 hk_session *hk_session_sole_in_flight(uint32_t *count);
+
+// alloc_instance.c: a session that lives can show what its arenas take memory from.
+void hk_alloc_session_seen(const hk_module *runtime, const OrtSession *session);
+// alloc_stats.c
+void hk_alloc_session_created(hk_thread *t, uint32_t epoch, hk_session *s);
+void hk_alloc_session_released(hk_thread *t, uint32_t epoch, hk_session *s); // it still lives
+void hk_alloc_session_gone(hk_session *s);
+// `sole`: no other run of the session was under way at any time between begin and end of this one.
+void hk_alloc_run_ends(hk_thread *t, uint32_t epoch, hk_session *s, uint32_t run, bool sole,
+                       const hk_run_memory *memory);
 
 uint32_t hk_status_code(const hk_module *m, const OrtStatus *status);
 hk_text hk_status_message(const hk_module *m, const OrtStatus *status);

@@ -305,6 +305,18 @@ uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int dir
                      count);
 }
 
+uint32_t hk_shapes_of_members(hk_thread *t, uint32_t epoch, int direction, size_t count,
+                              hk_named_tensor_fn *get, void *context)
+{
+    hk_session *cache = &g_kernel_sets[count % KERNEL_CACHES];
+    uint64_t fingerprint = hk_fingerprint_begin(count);
+    for (size_t i = 0; i < count; i++)
+        fingerprint = hk_fingerprint_add(fingerprint, NULL, get(context, i).tensor);
+    uint32_t number = hk_shapes_lookup(cache, direction, fingerprint);
+    return number ? number
+                  : hk_shapes_send(t, epoch, cache, direction, fingerprint, count, get, context);
+}
+
 void hk_kernel_shapes_clear(void)
 {
     memset(g_kernel_sets, 0, sizeof g_kernel_sets);

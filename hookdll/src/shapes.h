@@ -25,7 +25,6 @@ uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
 // The same for a kernel: members without names. Outside of Run, so once per kernel and set only.
 uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int direction,
                              const OrtValue *const *values, size_t count);
-void hk_kernel_shapes_clear(void);
 
 // The same for a binding's inputs, as BindInput saw them, and its outputs after a run.
 uint32_t hk_binding_inputs(hk_thread *t, uint32_t epoch, hk_session *s,
@@ -49,6 +48,11 @@ typedef struct hk_named_tensor {
     const hk_tensor *tensor;
 } hk_named_tensor;
 typedef hk_named_tensor hk_named_tensor_fn(void *context, size_t index);
+
+// A set of a kernel's that is not made of values: looked up, and sent if it is new.
+uint32_t hk_shapes_of_members(hk_thread *t, uint32_t epoch, int direction, size_t count,
+                              hk_named_tensor_fn *get, void *context);
+void hk_kernel_shapes_clear(void);
 
 // Gives the set a number and sends it, unless another thread was quicker.
 uint32_t hk_shapes_send(hk_thread *t, uint32_t epoch, hk_session *s, int direction,

@@ -20,11 +20,9 @@ static hk_thread *take_unused(void)
     return NULL;
 }
 
-hk_thread *hk_thread_slow(void)
+// A state that no thread has; NULL if memory is short.
+static hk_thread *take_state(void)
 {
-    if (RtlDllShutdownInProgress()) // the heap's lock may be held by a thread that was killed
-        return NULL;
-    DWORD error = GetLastError();
     hk_thread *t = take_unused();
     if (!t && (t = hk_alloc(sizeof *t)) != NULL) {
         atomic_store(&t->in_use, 1);
@@ -37,9 +35,24 @@ hk_thread *hk_thread_slow(void)
         t->epoch = 0;
         t->inside = 0;
         t->op_depth = 0;
+        t->tap_depth = 0;
+        t->alloc_mark = 0;
+        t->shim_depth = 0;
+        t->shim_ep = NULL;
         t->run = (hk_run_note){0};
-        TlsSetValue(g_hk.tls, t);
+        t->load = (hk_load_note){0};
     }
+    return t;
+}
+
+hk_thread *hk_thread_slow(void)
+{
+    if (RtlDllShutdownInProgress()) // the heap's lock may be held by a thread that was killed
+        return NULL;
+    DWORD error = GetLastError();
+    hk_thread *t = take_state();
+    if (t)
+        TlsSetValue(g_hk.tls, t);
     SetLastError(error);
     return t;
 }
@@ -55,14 +68,9 @@ static void note_exit(void)
         CloseHandle(former);
 }
 
-void hk_thread_end(void)
+// Its ring and itself are free for others.
+static void give_back(hk_thread *t)
 {
-    if (atomic_load(&g_hk.epoch) & 1)
-        note_exit();
-    hk_thread *t = hk_thread_get();
-    TlsSetValue(g_hk.tls, (void *)(uintptr_t)HK_THREAD_ENDED);
-    if ((uintptr_t)t <= HK_THREAD_ENDED)
-        return;
     uint32_t now = atomic_load(&g_hk.epoch);
     atomic_store(&t->busy, 1);
     if ((now & 1) && atomic_load(&g_hk.epoch) == now && t->epoch == now)
@@ -70,6 +78,36 @@ void hk_thread_end(void)
     hk_leave(t);
     t->epoch = 0;
     atomic_store(&t->in_use, 0);
+}
+
+void hk_thread_end(void)
+{
+    if (atomic_load(&g_hk.epoch) & 1)
+        note_exit();
+    hk_thread *t = hk_thread_get();
+    TlsSetValue(g_hk.tls, (void *)(uintptr_t)HK_THREAD_ENDED);
+    if ((uintptr_t)t > HK_THREAD_ENDED)
+        give_back(t);
+}
+
+hk_thread *hk_enter_to_release(uint32_t *epoch)
+{
+    if ((uintptr_t)hk_thread_get() != HK_THREAD_ENDED)
+        return hk_enter_to_lock(epoch);
+    *epoch = atomic_load(&g_hk.epoch);
+    hk_thread *t = (*epoch & 1) && !RtlDllShutdownInProgress() ? take_state() : NULL;
+    if (!t || hk_reenter(t, *epoch))
+        return t;
+    give_back(t);
+    return NULL;
+}
+
+void hk_leave_release(hk_thread *t)
+{
+    if ((uintptr_t)hk_thread_get() == HK_THREAD_ENDED)
+        give_back(t);
+    else
+        hk_leave(t);
 }
 
 // Our code never blocks for long, so this ends soon. A thread that was killed inside it would keep
