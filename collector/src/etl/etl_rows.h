@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What an import in progress consists of: etl_import.c leads it, etl_rows.c writes what the kernel
+// tells, etl_ort.c what ONNX Runtime tells.
+#pragma once
+
+#include "collector/etl_import.h"
+#include "etl_facts.h"
+#include "etl_people.h"
+#include "ids.h"
+
+#include "common/buf.h"
+#include "common/map.h"
+#include "common/out.h"
+#include "timeline/timeline.h"
+
+#define ETL_CPUS_MAX 2048u
+
+typedef struct etl_import {
+    const co_etl_header *header;
+    const co_etl_people *people;
+    const co_etl_import_options *options;
+    tm_writer *writer;
+    co_etl_import_stats stats;
+    int64_t last_ns;
+    uint32_t running[ETL_CPUS_MAX]; // the thread on each processor, CO_ETL_UNKNOWN before the first
+                                    // switch
+    co_ids sessions;
+    cm_buf session_states;  // by the session's number
+    cm_buf ort_threads;     // that have run sessions
+    cm_map ort_thread_of;   // pid and tid -> place
+    cm_map only_session_of; // process -> its session, as long as there is one
+    cm_out text;
+} etl_import;
+
+int64_t co_etl_intern(etl_import *m, etl_text text);
+void co_etl_row(etl_import *m, tm_kind kind, const int64_t *values);
+
+void co_etl_write_fact(etl_import *m, const co_etl_event *event, const etl_fact *fact);
+void co_etl_write_ort(etl_import *m, const co_etl_event *event);
+bool co_etl_is_ort(const co_etl_event *event);
+void co_etl_ort_end(etl_import *m);
