@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AGE_FLUSHES  8u          // an event is read long before that many flushes are over
 #define CLOCK_ROW_NS 1000000000u // an anchor in the file every second
 
 int64_t co_intern(co_capture *c, const char *text, size_t len)
@@ -62,6 +63,15 @@ cm_status co_capture_create(const char *path, co_anchor start, co_capture **out)
     add_clock_row(c, &start);
     *out = c;
     return CM_OK;
+}
+
+void co_capture_choose_ops(co_capture *c, co_op_choice choice)
+{
+    const int64_t row[] = {[TM_op_choice_time] = (int64_t)c->clock.first.ticks,
+                           [TM_op_choice_mode] = choice.mode,
+                           [TM_op_choice_value] = choice.value};
+    c->op_keep.choice = choice;
+    co_pending_add(&c->pending, TM_KIND_op_choice, row);
 }
 
 // ----------------------------------------------------------------------------------------- targets
@@ -234,6 +244,9 @@ cm_status co_capture_flush(co_capture *c)
     if (now.qpc_ns - c->last_clock_row >= CLOCK_ROW_NS)
         add_clock_row(c, &now);
     co_pending_write(&c->pending, &c->clock, c->writer);
+    co_op_keep_write(&c->op_keep, &c->pending, &c->clock, c->writer);
+    if (++c->flushes % AGE_FLUSHES == 0)
+        co_ids_age(&c->kernels); // sessions may come and go for hours, and kernels with them
     cm_status status = tm_writer_flush(c->writer);
     c->stats.file_bytes = tm_writer_file_bytes(c->writer);
     c->stats.elapsed_ns = now.qpc_ns - c->clock.first.qpc_ns;
@@ -252,10 +265,14 @@ cm_status co_capture_close(co_capture *c)
     cm_status flushed = co_capture_flush(c);
     cm_status closed = tm_writer_close(c->writer);
     co_pending_deinit(&c->pending);
+    co_op_keep_deinit(&c->op_keep);
     co_ids_deinit(&c->modules);
     co_ids_deinit(&c->sessions);
     co_ids_deinit(&c->shapes);
     co_ids_deinit(&c->kernels);
+    co_readings_deinit(&c->qnn);
+    cm_map_deinit(&c->qnn_lanes);
+    co_ids_deinit(&c->allocators);
     free(c->targets);
     free(c);
     return flushed != CM_OK ? flushed : closed;

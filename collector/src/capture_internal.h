@@ -2,8 +2,11 @@
 #pragma once
 
 #include "collector/capture.h"
+#include "common/map.h"
 #include "ids.h"
+#include "op_keep.h"
 #include "pending.h"
+#include "readings.h"
 #include "tracelogging/channel.h"
 #include "tracelogging/codec.h"
 
@@ -19,20 +22,27 @@ struct co_capture {
     tm_writer *writer;
     co_clock clock;
     co_pending pending;
-    co_ids modules, sessions, shapes, kernels;
+    co_op_keep op_keep;
+    co_ids modules, sessions, shapes, kernels, allocators;
     target_state *targets;
     size_t target_count, target_capacity;
     uint32_t last_target_id;
+    unsigned flushes;
     uint64_t last_clock_row; // ticks
     uint64_t unnumbered;     // events about something that got no number (ids.h)
     uint64_t textless;       // events with a text that the file had no room for
     uint64_t no_room_told;
+    co_readings qnn;
+    cm_map qnn_lanes; // what is measured to its number
     co_stats stats;
 };
 
 // rows.c: one event becomes rows. False if what it is about got no number.
 bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *record,
                         tl_event event, const tl_field_value *values);
+
+// qnn.c: a measurement of the QNN provider, beside its row as an event of ORT's.
+void co_qnn_event(co_capture *c, uint32_t process, uint64_t ticks, const char *fields, size_t len);
 
 // 0 also where the file has no room for it; then `textless` counts up.
 int64_t co_intern(co_capture *c, const char *text, size_t len);

@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 
+static size_t home(const co_ids *ids, uint64_t key)
+{
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (ids->capacity - 1);
+}
+
 static size_t place(const co_ids *ids, uint64_t key)
 {
-    size_t i = (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (ids->capacity - 1);
+    size_t i = home(ids, key);
     while (ids->keys[i] && ids->keys[i] != key)
         i = (i + 1) & (ids->capacity - 1);
     return i;
@@ -18,7 +23,8 @@ static bool grow(co_ids *ids)
     larger.keys = calloc(larger.capacity, sizeof *larger.keys);
     larger.values = calloc(larger.capacity, sizeof *larger.values);
     if (!larger.keys || !larger.values) {
-        co_ids_deinit(&larger);
+        free(larger.keys);
+        free(larger.values);
         return false;
     }
     for (size_t i = 0; i < ids->capacity; i++) {
@@ -53,10 +59,55 @@ uint32_t co_ids_get(co_ids *ids, uint32_t target, int64_t number)
     return ids->values[i];
 }
 
+void co_ids_ended(co_ids *ids, uint32_t target, int64_t number)
+{
+    co_keys *next = &ids->leaving_next;
+    if (number <= 0 || number > UINT32_MAX || next->count >= CO_IDS_MAX)
+        return;
+    if (next->count == next->capacity) {
+        size_t capacity = next->capacity ? next->capacity * 2 : 64;
+        uint64_t *larger = realloc(next->items, capacity * sizeof *larger);
+        if (!larger)
+            return; // stays known
+        next->items = larger;
+        next->capacity = capacity;
+    }
+    next->items[next->count++] = (uint64_t)target << 32 | (uint64_t)number;
+}
+
+// Those behind it that were pushed away from their home move up.
+static void forget(co_ids *ids, uint64_t key)
+{
+    size_t mask = ids->capacity - 1, hole = place(ids, key);
+    if (!ids->keys[hole])
+        return;
+    for (size_t i = (hole + 1) & mask; ids->keys[i]; i = (i + 1) & mask) {
+        size_t from_home = (i - home(ids, ids->keys[i])) & mask;
+        if (from_home < ((i - hole) & mask))
+            continue; // the hole lies before its home
+        ids->keys[hole] = ids->keys[i];
+        ids->values[hole] = ids->values[i];
+        hole = i;
+    }
+    ids->keys[hole] = 0;
+    ids->count--;
+}
+
+void co_ids_age(co_ids *ids)
+{
+    co_keys leaving = ids->leaving;
+    for (size_t i = 0; i < leaving.count && ids->capacity; i++)
+        forget(ids, leaving.items[i]);
+    leaving.count = 0;
+    ids->leaving = ids->leaving_next;
+    ids->leaving_next = leaving;
+}
+
 void co_ids_deinit(co_ids *ids)
 {
     free(ids->keys);
     free(ids->values);
-    ids->keys = NULL;
-    ids->values = NULL;
+    free(ids->leaving.items);
+    free(ids->leaving_next.items);
+    *ids = (co_ids){0};
 }

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool co_pending_try(co_pending *p, tm_kind kind, const int64_t *values)
+bool co_rows_add(co_rows *rows, tm_kind kind, const int64_t *values)
 {
-    co_rows *rows = &p->rows[kind];
     size_t width = tm_kind_get(kind)->column_count;
     if (rows->count == rows->capacity) {
         size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
@@ -18,6 +17,11 @@ bool co_pending_try(co_pending *p, tm_kind kind, const int64_t *values)
     }
     memcpy(rows->values + rows->count++ * width, values, width * sizeof *values);
     return true;
+}
+
+bool co_pending_try(co_pending *p, tm_kind kind, const int64_t *values)
+{
+    return co_rows_add(&p->rows[kind], kind, values);
 }
 
 void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
@@ -34,7 +38,7 @@ static void end_to_begin(int64_t *time, int64_t *duration)
     *time -= *duration;
 }
 
-static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
+void co_row_to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
 {
     const tm_kind_info *info = tm_kind_get(kind);
     uint64_t ticks = 0; // a row's time stands before its durations
@@ -50,6 +54,8 @@ static void to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
         end_to_begin(&row[TM_run_begin], &row[TM_run_duration]);
     else if (kind == TM_KIND_op)
         end_to_begin(&row[TM_op_begin], &row[TM_op_duration]);
+    else if (kind == TM_KIND_phase)
+        end_to_begin(&row[TM_phase_begin], &row[TM_phase_duration]);
     else if (kind == TM_KIND_session)
         end_to_begin(&row[TM_session_time], &row[TM_session_load]);
 }
@@ -61,7 +67,7 @@ void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer)
         size_t width = tm_kind_get((tm_kind)kind)->column_count;
         for (size_t i = 0; i < rows->count; i++) {
             int64_t *row = rows->values + i * width;
-            to_nanoseconds((tm_kind)kind, row, clock);
+            co_row_to_nanoseconds((tm_kind)kind, row, clock);
             tm_writer_row(writer, (tm_kind)kind, row);
         }
         rows->count = 0;

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What each event of a target means in the timeline. The values come from the target and are not
 // trusted: they are numbers and bytes here, nothing is looked up by them without a check.
-#include "capture_internal.h"
+#include "rows.h"
+#include "qnn.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
-#define NUMBER(field) values[TL_##field].number
-#define TEXT(field)   co_intern(c, values[TL_##field].text, values[TL_##field].count)
-
-static int64_t session_id(co_capture *c, const target_state *t, int64_t number)
-{
-    return co_ids_get(&c->sessions, t->id, number);
-}
-
-static int64_t shape_id(co_capture *c, const target_state *t, int64_t number)
-{
-    return co_ids_get(&c->shapes, t->id, number);
-}
-
-static int64_t module_id(co_capture *c, const target_state *t, int64_t number)
-{
-    return co_ids_get(&c->modules, t->id, number);
-}
+enum { OP_LOADING = 1 }; // of an Op event's flags
 
 static void module_row(co_capture *c, const target_state *t, int64_t id, int64_t ticks,
                        const tl_field_value *values)
@@ -43,7 +29,7 @@ static void session_row(co_capture *c, const target_state *t, int64_t id, int64_
                         int64_t thread, const tl_field_value *values)
 {
     const int64_t row[] = {[TM_session_session] = id,
-                           [TM_session_module] = module_id(c, t, NUMBER(Session_module)),
+                           [TM_session_module] = co_module_id(c, t, NUMBER(Session_module)),
                            [TM_session_time] = ticks,
                            [TM_session_load] = NUMBER(Session_load_ticks),
                            [TM_session_source] = NUMBER(Session_source),
@@ -72,18 +58,22 @@ static void run_row(co_capture *c, const target_state *t, int64_t session, int64
                            [TM_run_call] = NUMBER(Run_call),
                            [TM_run_status] = NUMBER(Run_status),
                            [TM_run_in_flight] = NUMBER(Run_in_flight),
-                           [TM_run_inputs] = shape_id(c, t, NUMBER(Run_inputs)),
-                           [TM_run_outputs] = shape_id(c, t, NUMBER(Run_outputs))};
+                           [TM_run_inputs] = co_shape_id(c, t, NUMBER(Run_inputs)),
+                           [TM_run_outputs] = co_shape_id(c, t, NUMBER(Run_outputs))};
     co_pending_add(&c->pending, TM_KIND_run, row);
     c->stats.runs++;
     c->stats.failed_runs += NUMBER(Run_status) != 0;
+    if (co_op_keep_waits(&c->op_keep))
+        co_op_keep_run_ended(
+            &c->op_keep, &c->pending,
+            (co_ended_run){session, NUMBER(Run_run), ticks, NUMBER(Run_duration_ticks)});
 }
 
 static void shape_row(co_capture *c, const target_state *t, int64_t id,
                       const tl_field_value *values)
 {
     const int64_t row[] = {[TM_shape_shape] = id,
-                           [TM_shape_session] = session_id(c, t, NUMBER(ShapeSet_session)),
+                           [TM_shape_session] = co_session_id(c, t, NUMBER(ShapeSet_session)),
                            [TM_shape_direction] = NUMBER(ShapeSet_direction),
                            [TM_shape_tensors] = NUMBER(ShapeSet_tensors),
                            [TM_shape_batch] = NUMBER(ShapeSet_batch)};
@@ -117,7 +107,7 @@ static void log_row(co_capture *c, const target_state *t, int64_t ticks,
     const int64_t row[] = {[TM_log_process] = t->id,
                            [TM_log_time] = ticks,
                            [TM_log_level] = NUMBER(Log_level),
-                           [TM_log_session] = session_id(c, t, NUMBER(Log_session)),
+                           [TM_log_session] = co_session_id(c, t, NUMBER(Log_session)),
                            [TM_log_run] = NUMBER(Log_run),
                            [TM_log_code] = NUMBER(Log_code),
                            [TM_log_message] = TEXT(Log_message)};
@@ -140,8 +130,8 @@ static void kernel_row(co_capture *c, const target_state *t, int64_t id, int64_t
                        const tl_field_value *values)
 {
     const int64_t row[] = {[TM_kernel_kernel] = id,
-                           [TM_kernel_session] = session_id(c, t, NUMBER(Kernel_session)),
-                           [TM_kernel_module] = module_id(c, t, NUMBER(Kernel_module)),
+                           [TM_kernel_session] = co_session_id(c, t, NUMBER(Kernel_session)),
+                           [TM_kernel_module] = co_module_id(c, t, NUMBER(Kernel_module)),
                            [TM_kernel_time] = ticks,
                            [TM_kernel_node] = TEXT(Kernel_node),
                            [TM_kernel_op_type] = TEXT(Kernel_op_type),
@@ -160,9 +150,9 @@ static void kernel_shape_row(co_capture *c, const target_state *t, int64_t kerne
     const int64_t row[] = {
         [TM_kernel_shape_kernel] = kernel,
         [TM_kernel_shape_time] = ticks,
-        [TM_kernel_shape_inputs] = shape_id(c, t, NUMBER(KernelShapes_inputs)),
-        [TM_kernel_shape_outputs] = shape_id(c, t, NUMBER(KernelShapes_outputs)),
-        [TM_kernel_shape_run_inputs] = shape_id(c, t, NUMBER(KernelShapes_run_inputs)),
+        [TM_kernel_shape_inputs] = co_shape_id(c, t, NUMBER(KernelShapes_inputs)),
+        [TM_kernel_shape_outputs] = co_shape_id(c, t, NUMBER(KernelShapes_outputs)),
+        [TM_kernel_shape_run_inputs] = co_shape_id(c, t, NUMBER(KernelShapes_run_inputs)),
         [TM_kernel_shape_parameter_bytes] = NUMBER(KernelShapes_parameter_bytes),
         [TM_kernel_shape_activation_bytes] = NUMBER(KernelShapes_activation_bytes),
         [TM_kernel_shape_output_bytes] = NUMBER(KernelShapes_output_bytes)};
@@ -173,14 +163,34 @@ static void op_row(co_capture *c, const target_state *t, int64_t kernel, int64_t
                    int64_t thread, const tl_field_value *values)
 {
     const int64_t row[] = {[TM_op_kernel] = kernel,
-                           [TM_op_session] = session_id(c, t, NUMBER(Op_session)),
+                           [TM_op_session] = co_session_id(c, t, NUMBER(Op_session)),
                            [TM_op_run] = NUMBER(Op_run),
                            [TM_op_thread] = thread,
                            [TM_op_begin] = ticks,
                            [TM_op_duration] = NUMBER(Op_duration_ticks),
                            [TM_op_depth] = NUMBER(Op_depth),
                            [TM_op_flags] = NUMBER(Op_flags)};
-    co_pending_add(&c->pending, TM_KIND_op, row);
+    if (co_op_keep_waits(&c->op_keep) && !(NUMBER(Op_flags) & OP_LOADING))
+        co_op_keep_hold(&c->op_keep, &c->pending, row);
+    else
+        co_pending_add(&c->pending, TM_KIND_op, row);
+}
+
+static void ort_event_row(co_capture *c, const target_state *t, int64_t module, int64_t ticks,
+                          int64_t thread, const tl_field_value *values)
+{
+    const int64_t row[] = {[TM_ort_event_module] = module,
+                           [TM_ort_event_time] = ticks,
+                           [TM_ort_event_session] = co_session_id(c, t, NUMBER(OrtEvent_session)),
+                           [TM_ort_event_ort_session] = NUMBER(OrtEvent_ort_session),
+                           [TM_ort_event_thread] = thread,
+                           [TM_ort_event_level] = NUMBER(OrtEvent_level),
+                           [TM_ort_event_name] = TEXT(OrtEvent_name),
+                           [TM_ort_event_fields] = TEXT(OrtEvent_fields)};
+    co_pending_add(&c->pending, TM_KIND_ort_event, row);
+    const tl_field_value *name = &values[TL_OrtEvent_name], *fields = &values[TL_OrtEvent_fields];
+    if (name->count == strlen(CO_QNN_EVENT) && memcmp(name->text, CO_QNN_EVENT, name->count) == 0)
+        co_qnn_event(c, t->id, (uint64_t)ticks, fields->text, fields->count);
 }
 
 // The number of what the event is about, 0 if it is about nothing numbered. Other numbers in it may
@@ -194,12 +204,25 @@ static bool subject_of(co_capture *c, const target_state *t, tl_event event,
     } subjects[TL_EVENT_COUNT] = {
 #define SUBJECT(event, field, ids)                                                                 \
     [TL_EVENT_##event] = {offsetof(co_capture, ids), TL_##event##_##field}
-        SUBJECT(Run, session, sessions),        SUBJECT(Op, kernel, kernels),
-        SUBJECT(Module, module, modules),       SUBJECT(ModuleEnd, module, modules),
-        SUBJECT(Env, module, modules),          SUBJECT(Session, session, sessions),
-        SUBJECT(SessionEnd, session, sessions), SUBJECT(ShapeSet, set, shapes),
-        SUBJECT(Tensor, set, shapes),           SUBJECT(Kernel, kernel, kernels),
-        SUBJECT(KernelShapes, kernel, kernels), SUBJECT(KernelEnd, kernel, kernels),
+        SUBJECT(Run, session, sessions),
+        SUBJECT(Op, kernel, kernels),
+        SUBJECT(Module, module, modules),
+        SUBJECT(ModuleEnd, module, modules),
+        SUBJECT(Env, module, modules),
+        SUBJECT(Session, session, sessions),
+        SUBJECT(SessionEnd, session, sessions),
+        SUBJECT(ShapeSet, set, shapes),
+        SUBJECT(Tensor, set, shapes),
+        SUBJECT(Kernel, kernel, kernels),
+        SUBJECT(KernelShapes, kernel, kernels),
+        SUBJECT(KernelEnd, kernel, kernels),
+        SUBJECT(Allocator, allocator, allocators),
+        SUBJECT(Alloc, allocator, allocators),
+        SUBJECT(Memory, allocator, allocators),
+        SUBJECT(RunMemory, session, sessions),
+        SUBJECT(OrtEvent, module, modules),
+        SUBJECT(Phase, session, sessions),
+        SUBJECT(KernelMemory, kernel, kernels),
 #undef SUBJECT
     };
     *out = 0;
@@ -256,12 +279,44 @@ bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
     case TL_EVENT_KernelShapes:
         kernel_shape_row(c, t, subject, ticks, values);
         break;
+    case TL_EVENT_KernelMemory: {
+        const int64_t row[] = {subject,
+                               NUMBER(KernelMemory_run),
+                               ticks,
+                               NUMBER(KernelMemory_change_bytes),
+                               NUMBER(KernelMemory_in_use_bytes),
+                               NUMBER(KernelMemory_held_bytes)};
+        co_pending_add(&c->pending, TM_KIND_kernel_memory, row);
+        break;
+    }
     case TL_EVENT_KernelEnd:
+        co_ids_ended(&c->kernels, t->id, NUMBER(KernelEnd_kernel));
         co_pending_add(&c->pending, TM_KIND_kernel_end, (const int64_t[]){subject, ticks});
         break;
     case TL_EVENT_Op:
         op_row(c, t, subject, ticks, thread, values);
         break;
+    case TL_EVENT_Allocator:
+        co_allocator_row(c, t, subject, ticks, values);
+        break;
+    case TL_EVENT_Alloc:
+        co_alloc_row(c, t, subject, ticks, thread, values);
+        break;
+    case TL_EVENT_Memory:
+        co_memory_row(c, t, subject, ticks, values);
+        break;
+    case TL_EVENT_RunMemory:
+        co_run_memory_row(c, subject, ticks, values);
+        break;
+    case TL_EVENT_OrtEvent:
+        ort_event_row(c, t, subject, ticks, thread, values);
+        break;
+    case TL_EVENT_Phase: {
+        const int64_t row[] = {subject, ticks, NUMBER(Phase_duration_ticks), NUMBER(Phase_phase),
+                               NUMBER(Phase_source)};
+        co_pending_add(&c->pending, TM_KIND_phase, row);
+        break;
+    }
     case TL_EVENT_PAD:
     case TL_EVENT_COUNT:
         break;

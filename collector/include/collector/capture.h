@@ -34,12 +34,30 @@ typedef struct co_stats {
     uint64_t elapsed_ns;
 } co_stats;
 
+// timeline/kinds.h: op_choice. The hook sees to the first three.
+typedef enum co_op_mode {
+    CO_OPS_ALL,
+    CO_OPS_OFF,
+    CO_OPS_EVERY,   // of every Nth run
+    CO_OPS_LONGER,  // of runs longer than this many nanoseconds
+    CO_OPS_SLOWEST, // of the slowest of each session's runs, in millionths
+} co_op_mode;
+
+typedef struct co_op_choice {
+    co_op_mode mode;
+    int64_t value;
+} co_op_choice;
+
 // Whether the file can be made, before any target is touched; one that is there stays as it is.
 cm_status co_capture_check(const char *path);
 
 // Makes or empties the file. `start` is time 0: take it (co_anchor_now) before the first target is
 // armed, so that no event is older.
 cm_status co_capture_create(const char *path, co_anchor start, co_capture **out);
+
+// Which runs have their operators in the file; before the first target is added. Without this call:
+// all that the hooks tell.
+void co_capture_choose_ops(co_capture *c, co_op_choice choice);
 
 // Adds a target whose hook is armed; `*out_id` names it in the timeline.
 cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id);
