@@ -15,7 +15,8 @@ static const char *pick(const char *const *names, size_t count, int64_t number)
 
 const char *an_call_name(int64_t call)
 {
-    static const char *const names[] = {"Run", "RunWithBinding", "RunAsync"};
+    static const char *const names[] = {"Run", "RunWithBinding", "RunAsync",
+                                        "seen by ORT's own events"};
     return pick(names, COUNT_OF(names), call);
 }
 
@@ -76,9 +77,13 @@ const char *an_level_name(int64_t level)
 
 const char *an_lost_cause_name(int64_t cause)
 {
-    static const char *const names[] = {
-        "a thread's ring was full", "there were more threads than rings", "the channel was damaged",
-        "records could not be decoded", "memory or the file had no room for them"};
+    static const char *const names[] = {"a thread's ring was full",
+                                        "there were more threads than rings",
+                                        "the channel was damaged",
+                                        "records could not be decoded",
+                                        "memory or the file had no room for them",
+                                        "Windows' event tracing had no room for them",
+                                        "parts of the recording are damaged or unknown"};
     return cause >= 0 && (uint64_t)cause < COUNT_OF(names) ? names[cause] : "of other causes";
 }
 
@@ -91,7 +96,8 @@ const char *an_session_source_name(int64_t source)
                                         "model editor",
                                         "editor path",
                                         "editor bytes",
-                                        "existed before the attach"};
+                                        "existed before the attach",
+                                        "seen by ORT's own events"};
     return pick(names, COUNT_OF(names), source);
 }
 

@@ -32,6 +32,23 @@ double an_op_gflops_per_s(const an_op_row *row)
     return row->sums.total_ns ? an_op_flops(row) / (double)row->sums.total_ns : NAN;
 }
 
+// Not known where no operator has allocated anything: nobody recorded it.
+static double per_call(const an_op_table *t, const an_op_row *row, uint64_t value)
+{
+    bool known = t->all.allocations && row->sums.calls;
+    return known ? (double)value / (double)row->sums.calls : (double)NAN;
+}
+
+double an_op_bytes_per_call(const an_op_table *t, const an_op_row *row)
+{
+    return per_call(t, row, row->sums.allocated_bytes);
+}
+
+double an_op_allocations_per_call(const an_op_table *t, const an_op_row *row)
+{
+    return per_call(t, row, row->sums.allocations);
+}
+
 an_op_time an_op_time_of(const an_op_sums *s)
 {
     return s->submitted == 0          ? AN_TIME_EXECUTION
@@ -43,6 +60,34 @@ const char *an_op_time_name(an_op_time time)
 {
     static const char *const names[] = {"execution", "submission", "mixed"};
     return names[time];
+}
+
+// ---------------------------------------------------------------------------- operators and runs
+
+void an_ops_add_choice(an_ops *o, const tm_block *b)
+{
+    for (size_t row = 0; row < b->row_count; row++) {
+        int64_t mode = b->columns[TM_op_choice_mode][row];
+        o->kept = mode > 0 && mode <= AN_KEPT_SLOWEST ? (an_op_kept)mode : AN_KEPT_ALL;
+        o->kept_value = b->columns[TM_op_choice_value][row];
+    }
+}
+
+an_op_kept an_ops_kept(const an_ops *o, int64_t *out_value)
+{
+    *out_value = o->kept_value;
+    return o->kept;
+}
+
+uint64_t an_ops_runs_of(const an_ops *o, int64_t session)
+{
+    uint64_t runs = 0;
+    for (size_t i = 0; i < o->runs_with_ops.count; i++) {
+        const an_run_range *r = &o->runs_with_ops.items[i];
+        if (r->session == session)
+            runs += (uint64_t)(r->last - r->first) + 1;
+    }
+    return runs;
 }
 
 void an_ops_add_run_time(const an_ops *o, const tm_block *b, const an_op_choice *choice,

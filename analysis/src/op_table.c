@@ -80,6 +80,8 @@ static void add_sums(an_op_sums *into, const an_op_sums *from)
     into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
     into->flops_calls += from->flops_calls;
     into->flops += from->flops;
+    into->allocations += from->allocations;
+    into->allocated_bytes = an_add_saturating(into->allocated_bytes, from->allocated_bytes);
     into->loading_calls += from->loading_calls;
     into->loading_ns = an_add_saturating(into->loading_ns, from->loading_ns);
 }

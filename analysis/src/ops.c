@@ -307,8 +307,15 @@ cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *b)
         return CM_OK;
     case TM_KIND_op:
         return add_ops(o, b);
+    case TM_KIND_op_choice:
+        an_ops_add_choice(o, b);
+        return CM_OK;
     case TM_KIND_session:
         return an_ops_add_creations(o, b);
+    case TM_KIND_alloc:
+        if (o->options.allocs)
+            an_ops_add_allocs(o, b);
+        return CM_OK;
     case TM_KIND_kernel_shape:
         return o->options.flops ? an_ops_add_kernel_shapes(o, b) : CM_OK;
     case TM_KIND_run:

@@ -64,6 +64,8 @@ struct an_ops {
     size_t order_capacity;
     uint64_t block_number;
     uint64_t untold;
+    an_op_kept kept;
+    int64_t kept_value;
     an_creation *creations;
     size_t creation_count, creation_capacity;
 
@@ -78,9 +80,15 @@ struct an_ops {
     int64_t inputs_session, inputs_run, inputs_id; // the last answer
 };
 
+// In op_answers.c.
+void an_ops_add_choice(an_ops *o, const tm_block *block);
+
 // In op_loading.c.
 cm_status an_ops_add_creations(an_ops *o, const tm_block *block);
 void an_ops_assign_loading(an_ops *o);
+
+// In op_allocs.c.
+void an_ops_add_allocs(an_ops *o, const tm_block *block);
 
 // In op_shapes.c.
 cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *block);

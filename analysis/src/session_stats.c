@@ -4,6 +4,7 @@
 #include "session_stats.h"
 
 #include "analysis_util.h"
+#include "loading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ void an_session_init(an_session *s, int64_t id)
     s->first_begin_ns = INT64_MAX;
     s->first.begin_ns = INT64_MAX;
     s->last_end_ns = INT64_MIN;
+    an_loading_init(&s->loading);
 }
 
 void an_session_deinit(an_session *s)
@@ -34,6 +36,7 @@ void an_session_deinit(an_session *s)
     free(s->shapes);
     free(s->jitter.window);
     cm_histogram_deinit(&s->latency);
+    an_memory_destroy(s->memory);
 }
 
 // ----------------------------------------------------------------------------------------- jitter
@@ -200,7 +203,7 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
         qsort(s->batches, s->batch_count, sizeof *s->batches, by_size);
     if (s->shape_count)
         qsort(s->shapes, s->shape_count, sizeof *s->shapes, by_use);
-    return CM_OK;
+    return s->memory ? an_memory_finish(s->memory, s->runs) : CM_OK;
 }
 
 // -------------------------------------------------------------------------------------- questions
@@ -221,13 +224,19 @@ double an_session_stddev_ns(const an_session *s)
     return s->latency.count > 1 ? cm_histogram_stddev(&s->latency) : NAN;
 }
 
+// Not of a session from before the attach, be it that we found it or that ORT's own events told of
+// it later.
+static bool seen_from_the_start(const an_session *s)
+{
+    return s->declared && s->source != 7 && !(s->source == 8 && s->load_ns == 0);
+}
+
 double an_session_first_ns(const an_session *s)
 {
-    bool seen_from_the_start = s->declared && s->source != 7;
-    return s->latency.count && seen_from_the_start ? (double)s->first.latency_ns : NAN;
+    return s->latency.count && seen_from_the_start(s) ? (double)s->first.latency_ns : NAN;
 }
 
 double an_session_load_ns(const an_session *s)
 {
-    return s->declared && s->source != 7 ? (double)s->load_ns : NAN;
+    return seen_from_the_start(s) ? (double)s->load_ns : NAN;
 }

@@ -4,6 +4,8 @@
 #include "analysis/summary.h"
 
 #include "analysis_util.h"
+#include "loading.h"
+#include "messages.h"
 #include "session_stats.h"
 
 #include <math.h>
@@ -17,7 +19,8 @@ cm_status an_summary_create(an_summary **out)
         return an_no_memory();
     an_shapes_init(&s->shapes);
     cm_histogram_init(&s->overhead);
-    cm_status status = an_ops_create(NULL, &s->ops);
+    an_counters_init(&s->counters);
+    cm_status status = an_ops_create(&(an_op_options){.runs = true}, &s->ops);
     if (status == CM_OK)
         *out = s;
     else
@@ -38,17 +41,16 @@ void an_summary_destroy(an_summary *s)
         free(s->modules[i].version);
         free(s->modules[i].build);
     }
-    for (size_t i = 0; i < s->message_count; i++)
-        free(s->messages[i].text);
+    an_messages_deinit(s);
     an_shapes_deinit(&s->shapes);
     cm_histogram_deinit(&s->overhead);
     an_ops_destroy(s->ops);
+    an_counters_deinit(&s->counters);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
     free(s->sessions);
     free(s->processes);
     free(s->modules);
-    free(s->messages);
     free(s->damage);
     free(s);
 }
@@ -158,38 +160,6 @@ static cm_status add_run(an_summary *s, const tm_reader *r, const tm_block *b, s
     return session ? an_session_add_run(s, session, b, row) : an_no_memory();
 }
 
-static cm_status add_log(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
-{
-    an_message m = {.level = b->columns[TM_log_level][row],
-                    .session = b->columns[TM_log_session][row],
-                    .code = b->columns[TM_log_code][row],
-                    .message_id = b->columns[TM_log_message][row],
-                    .first_run = b->columns[TM_log_run][row],
-                    .first_ns = b->columns[TM_log_time][row],
-                    .count = 1,
-                    .of_runs = b->columns[TM_log_run][row] > 0};
-    for (size_t i = 0; i < s->message_count; i++) {
-        an_message *old = &s->messages[i];
-        if (old->message_id == m.message_id && old->session == m.session && old->code == m.code &&
-            old->level == m.level && old->of_runs == m.of_runs) {
-            old->count++;
-            return CM_OK;
-        }
-    }
-    if (s->message_count == AN_MAX_MESSAGES) {
-        s->messages_dropped++;
-        return CM_OK;
-    }
-    an_message *messages =
-        an_grow(s->messages, &s->message_capacity, s->message_count, sizeof *messages);
-    if (!messages)
-        return an_no_memory();
-    s->messages = messages;
-    CM_TRY(an_copy_string(&m.text, r, m.message_id));
-    messages[s->message_count++] = m;
-    return CM_OK;
-}
-
 static cm_status add_lost(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     (void)r;
@@ -211,13 +181,50 @@ static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block 
     return CM_OK;
 }
 
+// NULL: no memory.
+static an_memory *memory_of(an_summary *s, int64_t session)
+{
+    an_session *n = get_session(s, session);
+    if (n && !n->memory)
+        (void)an_memory_create(&n->memory);
+    return n ? n->memory : NULL;
+}
+
+static cm_status add_memory(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    int64_t session = b->columns[TM_memory_session][row];
+    an_memory *m = session ? memory_of(s, session) : NULL;
+    return m ? an_memory_add_state(m, b, row) : session ? an_no_memory() : CM_OK;
+}
+
+static cm_status add_run_memory(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    int64_t session = b->columns[TM_run_memory_session][row];
+    an_memory *m = session ? memory_of(s, session) : NULL;
+    return m ? an_memory_add_run(m, b, row) : session ? an_no_memory() : CM_OK;
+}
+
+static cm_status add_phase(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
+{
+    (void)r;
+    int64_t session = b->columns[TM_phase_session][row];
+    an_session *n = session ? get_session(s, session) : NULL;
+    if (n)
+        an_loading_add_phase(&n->loading, b, row);
+    return n || !session ? CM_OK : an_no_memory();
+}
+
 typedef cm_status (*add_row_fn)(an_summary *, const tm_reader *, const tm_block *, size_t row);
 
 static const add_row_fn add_row[TM_KIND_COUNT] = {
     [TM_KIND_process] = add_process, [TM_KIND_process_end] = add_process_end,
     [TM_KIND_module] = add_module,   [TM_KIND_session] = add_session,
-    [TM_KIND_run] = add_run,         [TM_KIND_log] = add_log,
+    [TM_KIND_run] = add_run,         [TM_KIND_log] = an_messages_add_log,
     [TM_KIND_lost] = add_lost,       [TM_KIND_overhead] = add_overhead,
+    [TM_KIND_phase] = add_phase,     [TM_KIND_ort_event] = an_messages_add_event,
+    [TM_KIND_memory] = add_memory,   [TM_KIND_run_memory] = add_run_memory,
 };
 
 // ------------------------------------------------------------------------------------- whole files
@@ -239,6 +246,7 @@ cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block 
     extend_time(s, b);
     CM_TRY(an_shapes_add(&s->shapes, reader, b));
     CM_TRY(an_ops_add(s->ops, reader, b));
+    CM_TRY(an_counters_add(&s->counters, reader, b));
     for (size_t row = 0; add_row[b->kind] && row < b->row_count; row++)
         CM_TRY(add_row[b->kind](s, reader, b, row));
     return CM_OK;
@@ -263,6 +271,9 @@ cm_status an_summary_finish(an_summary *s)
     }
     for (size_t i = 0; i < s->process_count; i++)
         CM_TRY(fill_empty(&s->processes[i].program));
+    an_counters_finish(&s->counters, s->end_ns);
+    an_messages_finish(s);
+    CM_TRY(an_loading_find_repeats(s));
     return an_ops_finish(s->ops);
 }
 
@@ -340,4 +351,29 @@ double an_summary_overhead_share(const an_summary *s)
         sum += (double)s->sessions[i].latency.count * s->sessions[i].latency.mean;
     }
     return per_run >= 0 && sum > 0 ? (double)per_run * count / sum : NAN;
+}
+
+double an_summary_cpu(const an_summary *s)
+{
+    const an_process *p = an_summary_target(s);
+    if (!p)
+        return NAN;
+    const an_counter *user = an_counters_find(&s->counters, "cpu_user", AN_ABOUT_PROCESS, p->id);
+    const an_counter *kernel =
+        an_counters_find(&s->counters, "cpu_kernel", AN_ABOUT_PROCESS, p->id);
+    if (!user || !kernel)
+        return NAN;
+    int64_t end_ns = p->ended ? p->end_ns : s->end_ns;
+    double seconds = ((double)end_ns - (double)user->first_ns) / 1e9;
+    double used = an_counter_value(user, user->last) - an_counter_value(user, user->first) +
+                  an_counter_value(kernel, kernel->last) - an_counter_value(kernel, kernel->first);
+    return seconds > 0 && used >= 0 ? used / seconds : NAN;
+}
+
+double an_summary_peak_memory(const an_summary *s)
+{
+    const an_process *p = an_summary_target(s);
+    const an_counter *peak =
+        p ? an_counters_find(&s->counters, "peak_working_set", AN_ABOUT_PROCESS, p->id) : NULL;
+    return peak ? an_counter_value(peak, peak->max) : NAN;
 }

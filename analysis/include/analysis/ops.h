@@ -32,18 +32,32 @@ typedef struct an_op_options {
     bool threads; // keep threads apart, for tables by thread
     bool runs;    // note which runs have operators, for an_ops_run_time()
     bool flops;   // all rows of other kinds must then be added before the first op row
+    bool allocs;  // alloc rows count; all op rows must then be added before the first of them
 } an_op_options;
 
 cm_status an_ops_create(const an_op_options *options, an_ops **out); // NULL: none
 void an_ops_destroy(an_ops *o);
 
-// Takes in kernel, op and session blocks; with flops also kernel_shape, shape, tensor and run.
+// Takes in kernel, op and session blocks; with flops also kernel_shape, shape, tensor and run; with
+// allocs also alloc.
 // Other kinds are left alone. The op rows of a block may stand in any order; over the blocks those
 // of one thread must come in the order of their ends, as they are recorded.
 cm_status an_ops_add(an_ops *o, const tm_reader *reader, const tm_block *block);
 
 // After the last block, before the first question.
 cm_status an_ops_finish(an_ops *o);
+
+// Whose operators the file has (timeline/kinds.h: op_choice).
+typedef enum an_op_kept {
+    AN_KEPT_ALL,
+    AN_KEPT_NONE,
+    AN_KEPT_EVERY,
+    AN_KEPT_LONGER,
+    AN_KEPT_SLOWEST
+} an_op_kept;
+an_op_kept an_ops_kept(const an_ops *o, int64_t *out_value);
+// With the option `runs`: how many runs of the session operators were recorded of.
+uint64_t an_ops_runs_of(const an_ops *o, int64_t session);
 
 bool an_ops_any(const an_ops *o); // operators were recorded at all, be it only while loading
 // Executions for whose kernels there was no room.
@@ -57,7 +71,8 @@ typedef struct an_op_sums {
     uint64_t submitted;                 // calls whose time is that of the submission
     uint64_t flops_calls;               // calls with known FLOPs
     double flops;
-    uint64_t loading_calls, loading_ns; // inside session creation; in none of the others
+    uint64_t allocations, allocated_bytes; // while it was the innermost operator on its thread
+    uint64_t loading_calls, loading_ns;    // inside session creation; in none of the others
 } an_op_sums;
 
 typedef enum an_op_by { AN_BY_NODE, AN_BY_TYPE, AN_BY_PROVIDER, AN_BY_THREAD } an_op_by;
@@ -112,6 +127,9 @@ double an_op_mean_ns(const an_op_row *row);
 double an_op_percentile_ns(const an_op_row *row, uint32_t millionths);
 double an_op_flops(const an_op_row *row);
 double an_op_gflops_per_s(const an_op_row *row);
+
+double an_op_bytes_per_call(const an_op_table *t, const an_op_row *row); // allocated
+double an_op_allocations_per_call(const an_op_table *t, const an_op_row *row);
 
 typedef enum an_op_time { AN_TIME_EXECUTION, AN_TIME_SUBMISSION, AN_TIME_MIXED } an_op_time;
 an_op_time an_op_time_of(const an_op_sums *sums);

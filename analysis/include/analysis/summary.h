@@ -11,11 +11,16 @@
 // - stddev: of the sample (n - 1). jitter: the mean absolute difference between the latencies of
 //   runs that began one after the other. Both need two runs.
 // - throughput: successful runs divided by the time from the first begin to the last end.
+// - cpu: user and kernel time of the target's own threads by the time from the first sample to its
+//   end (or the capture's); 1 is one core. Peak memory is the largest working set that the system
+//   has seen, also before we attached.
 // - duration: from the start of the capture to the last moment that any row tells of.
 // Runs are put in order of their begin by a window of AN_REORDER_WINDOW runs per session, since
 // they are recorded when they end; one that comes later still is taken where it comes.
 #pragma once
 
+#include "analysis/counters.h"
+#include "analysis/memory.h"
 #include "analysis/ops.h"
 #include "analysis/shapes.h"
 #include "common/histogram.h"
@@ -28,7 +33,8 @@
 #define AN_MAX_BATCHES    256  // sizes with a row of their own, per session
 #define AN_MAX_SHAPES     1024 // input shapes with a row of their own, in all
 #define AN_MAX_MESSAGES   256  // different messages kept
-#define AN_LOST_CAUSES    6    // the last one: any cause that we have no name for
+#define AN_MAX_DEVICES    64   // different ones kept
+#define AN_LOST_CAUSES    8    // the last one: any cause that we have no name for
 
 typedef struct an_run_time {
     int64_t begin_ns;
@@ -55,6 +61,20 @@ typedef struct an_shape_use {
     cm_histogram before_known; // the part of it that came before the shape's own row
 } an_shape_use;
 
+// Parts of a session's creation, -1: not told.
+typedef struct an_loading {
+    int64_t read_ns, optimise_ns, kernels_ns;
+    int64_t source; // who told them, as in phase rows
+} an_loading;
+
+// The same model loaded several times: same path, or given as bytes with the same hash.
+typedef struct an_repeats {
+    uint64_t loads;  // 0: it was loaded once only
+    uint64_t number; // of this session among them, by time, from 1
+    int64_t first_ns;
+    double later_median_ns;
+} an_repeats;
+
 typedef struct an_session {
     int64_t id;
     bool declared; // a session row was seen; else only runs that refer to it
@@ -76,6 +96,9 @@ typedef struct an_session {
     an_shape_use *shapes;        // most used first once finished
     size_t shape_count, shape_capacity;
     uint64_t runs_without_shape;
+    an_loading loading;
+    an_repeats repeats;
+    an_memory *memory; // NULL: nothing was recorded
 } an_session;
 
 typedef struct an_process {
@@ -93,9 +116,16 @@ typedef struct an_module {
 typedef struct an_message {
     int64_t level, session, code, message_id, first_run, first_ns;
     uint64_t count;
-    bool of_runs; // ORT's reason for failed runs
+    bool of_runs;    // ORT's reason for failed runs
+    bool from_event; // ORT said so in an event of its own
     char *text;
 } an_message;
+
+// A device that an execution provider of a session uses, as ORT's own events tell it.
+typedef struct an_device {
+    int64_t session, nodes;         // nodes: assigned to it, -1 = not told
+    char *provider, *type, *vendor; // never NULL
+} an_device;
 
 typedef struct an_summary {
     cm_histogram overhead; // what recording one run cost, of the runs that measured it
@@ -109,9 +139,13 @@ typedef struct an_summary {
     cm_map session_by_id;
     an_shapes shapes;
     an_ops *ops; // never NULL
+    an_counters counters;
     an_message *messages;
     size_t message_count, message_capacity;
     uint64_t messages_dropped; // of texts for which there was no room
+    uint64_t ort_events;       // of ORT's own events that were recorded
+    an_device *devices;
+    size_t device_count, device_capacity;
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
     int64_t end_ns;
@@ -139,6 +173,11 @@ const an_module *an_summary_module(const an_summary *s, int64_t id); // NULL if 
 int64_t an_summary_overhead_ns(const an_summary *s);
 // The same as a share of the mean latency of all successful runs; NAN if either is not known.
 double an_summary_overhead_share(const an_summary *s);
+
+// Of the target: cores that it used in the mean, the peak of its working set in bytes. NAN where no
+// counter told.
+double an_summary_cpu(const an_summary *s);
+double an_summary_peak_memory(const an_summary *s);
 
 // NAN where there is nothing to tell; ask with an_known().
 bool an_known(double value);
