@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What recording every operator costs, with a real model: the same session alone and recorded, and
-// a second session with ORT's own profiler on, run by run in turn within one process. Prints
-// key=value lines.
+// What recording every operator costs, with a real model: the same session alone and recorded, a
+// second one made and run with the shim (ONNX Runtime 1.25 and later), and others with ORT's own
+// profiler on, run by run in turn within one process. Prints key=value lines.
 //
 //   bench_ops DLL MODEL HOOK THREADS DIMS time          DIMS of the one input: 1,3,48,192
-//   bench_ops DLL MODEL HOOK THREADS DIMS count plain|armed     a region for callgrind
+//   bench_ops DLL MODEL HOOK THREADS DIMS alloc         the same with allocations instead
+//   bench_ops DLL MODEL HOOK THREADS DIMS count WHAT    a region for callgrind; plain, armed,
+//                                                      shim, profiler, stats or all
 #include "bench_hook.h"
 #include "bench_ort.h"
 #include "common/os.h"
@@ -93,31 +95,109 @@ static void tell(const char *state, double *times)
     printf("%s_us_p10=%.1f\n%s_us_p50=%.1f\n", state, times[n / 10], state, times[n / 2]);
 }
 
-static int measure_time(bench *b, OrtSession *plain, OrtSession *profiled)
+#define SHIM (ORT_HOOK_OPS | ORT_HOOK_OPS_SHIM)
+
+// One round of runs, recorded if there are flags (hook_contract.h).
+static void measure_round(bench *b, OrtSession *session, uint32_t flags, double *times)
 {
-    static double alone[ROUNDS * ROUND_RUNS], armed[ROUNDS * ROUND_RUNS],
+    if (flags) {
+        bench_hook_arm(flags);
+        run_us(b, session); // first sight of every kernel and arena
+    }
+    for (int i = 0; i < ROUND_RUNS; i++) {
+        if (flags)
+            bench_hook_drain();
+        times[i] = run_us(b, session);
+    }
+    if (flags)
+        bench_hook_disarm();
+}
+
+// A session of its own each time: its profiler keeps every event in memory, and the more there are
+// the slower it gets.
+static void measure_profiler(bench *b, const wchar_t *model, int threads, double *times)
+{
+    OrtSession *session = open_session(b, model, threads, true);
+    for (int i = 0; i < WARM_RUNS; i++)
+        run_us(b, session);
+    measure_round(b, session, 0, times);
+    b->ort.calls.ReleaseSession(session);
+}
+
+// `shimmed` NULL: this runtime is too old for it.
+static int measure_time(bench *b, const wchar_t *model, int threads, OrtSession *plain,
+                        OrtSession *shimmed)
+{
+    static double alone[ROUNDS * ROUND_RUNS], armed[ROUNDS * ROUND_RUNS], shim[ROUNDS * ROUND_RUNS],
         profiler[ROUNDS * ROUND_RUNS];
     for (int i = 0; i < WARM_RUNS; i++) {
         run_us(b, plain);
-        run_us(b, profiled);
+        if (shimmed)
+            run_us(b, shimmed);
     }
     for (int r = 0, n = 0; r < ROUNDS; r++, n += ROUND_RUNS) {
-        for (int i = 0; i < ROUND_RUNS; i++)
-            alone[n + i] = run_us(b, plain);
-        bench_hook_arm(ORT_HOOK_OPS);
-        run_us(b, plain); // first sight of every kernel
-        for (int i = 0; i < ROUND_RUNS; i++) {
-            bench_hook_drain();
-            armed[n + i] = run_us(b, plain);
-        }
-        bench_hook_disarm();
-        for (int i = 0; i < ROUND_RUNS; i++)
-            profiler[n + i] = run_us(b, profiled);
+        measure_round(b, plain, 0, alone + n);
+        measure_round(b, plain, ORT_HOOK_OPS, armed + n);
+        if (shimmed)
+            measure_round(b, shimmed, SHIM, shim + n);
+        measure_profiler(b, model, threads, profiler + n);
     }
     tell("alone", alone);
     tell("armed", armed);
+    if (shimmed)
+        tell("shim", shim);
     tell("profiler", profiler);
     return 0;
+}
+
+#define STATS ORT_HOOK_ALLOC_STATS
+#define ALL   (ORT_HOOK_ALLOC_STATS | ORT_HOOK_ALLOC_ALL)
+
+static int measure_alloc(bench *b, OrtSession *session)
+{
+    static double alone[ROUNDS * ROUND_RUNS], stats[ROUNDS * ROUND_RUNS], all[ROUNDS * ROUND_RUNS];
+    for (int i = 0; i < WARM_RUNS; i++)
+        run_us(b, session);
+    for (int r = 0, n = 0; r < ROUNDS; r++, n += ROUND_RUNS) {
+        measure_round(b, session, 0, alone + n);
+        measure_round(b, session, STATS, stats + n);
+        measure_round(b, session, ALL, all + n);
+    }
+    tell("alone", alone);
+    tell("stats", stats);
+    tell("all", all);
+    return 0;
+}
+
+static uint32_t flags_of(const wchar_t *word)
+{
+    return wcscmp(word, L"armed") == 0   ? ORT_HOOK_OPS
+           : wcscmp(word, L"shim") == 0  ? SHIM
+           : wcscmp(word, L"stats") == 0 ? STATS
+           : wcscmp(word, L"all") == 0   ? ALL
+                                         : 0;
+}
+
+static int measure_count(bench *b, OrtSession *session)
+{
+    for (int i = 0; i < WARM_RUNS; i++)
+        run_us(b, session);
+    CALLGRIND_TOGGLE_COLLECT;
+    for (int i = 0; i < COUNT_RUNS; i++)
+        run_us(b, session);
+    CALLGRIND_TOGGLE_COLLECT;
+    printf("count_runs=%d\n", COUNT_RUNS);
+    return 0;
+}
+
+static OrtSession *open_shimmed(bench *b, const wchar_t *model, int threads)
+{
+    if (b->ort.minor < 25)
+        return NULL;
+    bench_hook_arm(SHIM);
+    OrtSession *session = open_session(b, model, threads, false);
+    bench_hook_disarm();
+    return session;
 }
 
 int wmain(int argc, wchar_t **argv);
@@ -129,25 +209,21 @@ int wmain(int argc, wchar_t **argv)
         return 2;
     }
     int threads = (int)wcstol(argv[4], NULL, 10);
-    bool count = wcscmp(argv[6], L"count") == 0;
+    const wchar_t *count = wcscmp(argv[6], L"count") == 0 && argc > 7 ? argv[7] : NULL;
     bench_ort_load(&b.ort, argv[1]);
     b.input_name = (io_name_fn *)b.ort.table[36];
     b.output_name = (io_name_fn *)b.ort.table[37];
     bench_hook_load(argv[3]);
     // As in bench_run.c: armed while there is no other thread.
-    if (count && argc > 7 && wcscmp(argv[7], L"armed") == 0)
-        bench_hook_arm(ORT_HOOK_OPS);
+    if (count && flags_of(count))
+        bench_hook_arm(flags_of(count));
     bench_must(&b.ort, b.ort.calls.CreateEnv(3, "bench", &b.env), "CreateEnv");
-    OrtSession *plain = open_session(&b, argv[2], threads, false);
+    bool profiler = count && wcscmp(count, L"profiler") == 0;
+    OrtSession *plain = open_session(&b, argv[2], threads, profiler);
     make_input(&b, plain, argv[5]);
-    if (!count)
-        return measure_time(&b, plain, open_session(&b, argv[2], threads, true));
-    for (int i = 0; i < WARM_RUNS; i++)
-        run_us(&b, plain);
-    CALLGRIND_TOGGLE_COLLECT;
-    for (int i = 0; i < COUNT_RUNS; i++)
-        run_us(&b, plain);
-    CALLGRIND_TOGGLE_COLLECT;
-    printf("count_runs=%d\n", COUNT_RUNS);
-    return 0;
+    if (wcscmp(argv[6], L"alloc") == 0)
+        return measure_alloc(&b, plain);
+    if (count)
+        return measure_count(&b, plain);
+    return measure_time(&b, argv[2], threads, plain, open_shimmed(&b, argv[2], threads));
 }

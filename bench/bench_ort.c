@@ -21,7 +21,7 @@ void bench_ort_load(bench_ort *ort, const wchar_t *dll)
         exit(1);
     }
     ort->version = get_base()->GetVersionString();
-    int minor = atoi(ort->version + 2);
+    int minor = ort->minor = atoi(ort->version + 2);
     ort->table = get_base()->GetApi((uint32_t)minor);
 #define X(slot, since, result, name, parameters)                                                   \
     ort->calls.name = minor >= since ? (result(*) parameters)ort->table[slot] : NULL;

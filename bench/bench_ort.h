@@ -8,6 +8,7 @@ typedef struct bench_ort {
     ort_calls calls;
     const ort_slot *table;
     const char *version;
+    int minor; // the Y of version 1.Y.Z
 } bench_ort;
 
 // Both end the program with a message when something fails.

@@ -33,6 +33,7 @@ typedef struct followed {
 
 typedef struct loop {
     co_capture *capture;
+    co_counters *counters;
     const vw_capture_options *options;
     vw_capture_result *result;
     bool launched, root_ended, ending;
@@ -83,11 +84,13 @@ static cm_status record(loop *l, inj_target *target, int how, uint32_t parent_id
     if (status != CM_OK)
         return disarm_after(target, status);
     l->followed[l->count++] = f;
+    co_counters_follow(l->counters, f.id, target->pid, target->process);
     return CM_OK;
 }
 
 static void unfollow(loop *l, size_t i, int reason, int64_t exit_code)
 {
+    co_counters_unfollow(l->counters, l->followed[i].id);
     co_target_end(l->capture, l->followed[i].id, reason, exit_code);
     inj_target_close(l->followed[i].target);
     l->followed[i] = l->followed[--l->count];
@@ -195,6 +198,7 @@ static cm_status flush_when_due(loop *l)
     if (now - l->last_flush_ns < FLUSH_MS * 1000000ull)
         return CM_OK;
     l->last_flush_ns = now;
+    co_counters_drain(l->counters, l->capture);
     cm_status status = co_capture_flush(l->capture);
     show_progress(l, now);
     return status;
@@ -288,8 +292,12 @@ static cm_status begin(loop *l, inj_target *target)
         status = co_capture_create(result->path, start, &l->capture);
     if (status != CM_OK)
         return l->launched ? status : disarm_after(target, status);
+    if (l->options->ops.mode != CO_OPS_ALL)
+        co_capture_choose_ops(l->capture, l->options->ops);
+    l->counters = co_counters_start(&l->options->counters);
     status = record(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
     if (status != CM_OK) {
+        co_counters_stop(l->counters, l->capture);
         co_capture_close(l->capture);
         cm_file_remove(result->path);
     }
@@ -333,6 +341,7 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     disarm_all(&l);
     if (options->progress)
         cm_stream_write(CM_STDERR, "\r\x1b[K", 4);
+    co_counters_stop(l.counters, l.capture);
     cm_status closed = co_capture_flush(l.capture);
     out->stats = co_capture_stats(l.capture);
     cm_status end = co_capture_close(l.capture);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "collector/capture.h"
+#include "collector/counters.h"
 #include "injector/injector.h"
 
 #include <stdbool.h>
@@ -11,9 +12,11 @@
 typedef struct vw_capture_options {
     const char *output;  // NULL: ortscope-PROGRAM-PID.ortl in the current directory
     uint32_t hook_flags; // ORT_HOOK_* of hook_contract.h
+    co_op_choice ops;    // whose operators get into the file
     bool progress;       // a moving line on standard error
     double duration_s;   // 0: until the end
     inj_channel_size channel;
+    co_counters_options counters;
 } vw_capture_options;
 
 typedef struct vw_capture_result {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `ortscope run`, `ortscope attach`, `ortscope detach` (Windows).
+#include "capture_counters.h"
 #include "capture_loop.h"
 #include "capture_stop.h"
 #include "commands.h"
@@ -9,38 +10,98 @@
 #include "tracelogging/channel.h"
 #include "tracelogging/hook_contract.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct capture_args {
-    const char *output, *ops;
+    const char *output, *ops, *alloc, *ort_events;
     bool quiet, strict, no_children;
     vw_number duration, rings, ring_kib;
+    vw_counter_args counters;
 } capture_args;
 
-// `--ops all|off|sample:N` to flags for the hook.
-static cm_status read_ops(const char *text, uint32_t *flags)
+// "sample:3" is `word` and a number from 1 to 65535.
+static bool read_every(const char *text, const char *word, uint32_t *out)
 {
-    if (!text || strcmp(text, "all") == 0) {
-        *flags |= ORT_HOOK_OPS;
+    size_t len = strlen(word);
+    const char *number = text + len + 1;
+    if (strncmp(text, word, len) != 0 || text[len] != ':' || *number < '1' || *number > '9')
+        return false;
+    char *end;
+    unsigned long every = strtoul(number, &end, 10);
+    *out = (uint32_t)every;
+    return !*end && every <= 65535;
+}
+
+// "slow", "slow:1%" or "slow:50ms".
+static bool read_slow(const char *text, co_op_choice *out)
+{
+    if (strcmp(text, "slow") == 0)
+        text = "slow:1%";
+    if (strncmp(text, "slow:", 5) != 0)
+        return false;
+    size_t number = strspn(text + 5, "0123456789.");
+    const char *unit = text + 5 + number;
+    double value;
+    if (strcmp(unit, "%") == 0 && number) {
+        value = strtod(text + 5, NULL) * 1e4;
+        *out = (co_op_choice){CO_OPS_SLOWEST, (int64_t)value};
+        return value >= 1 && value <= 1e6;
+    }
+    if (!*unit || !vw_parse_duration(text + 5, &value))
+        return false;
+    *out = (co_op_choice){CO_OPS_LONGER, (int64_t)(value * 1e9)};
+    return value <= 1e9;
+}
+
+// `--ops all|off|sample:N|slow[:LIMIT]|shim|shim:N` to flags for the hook and what the file gets.
+static cm_status read_ops(const char *text, uint32_t *flags, co_op_choice *out)
+{
+    uint32_t every = 0;
+    if (text && strcmp(text, "off") == 0) {
+        out->mode = CO_OPS_OFF;
         return CM_OK;
     }
-    if (strcmp(text, "off") == 0)
+    if (text && (strcmp(text, "shim") == 0 || read_every(text, "shim", &every)))
+        *flags |= ORT_HOOK_OPS_SHIM;
+    else if (text && strcmp(text, "all") != 0 && !read_every(text, "sample", &every) &&
+             !read_slow(text, out))
+        return cm_fail(CM_USAGE,
+                       "--ops takes all, off, sample:N (operators of every Nth run, N from 1 to "
+                       "65535), slow:TIME (of runs longer than that: 50ms), slow:N%% (of the "
+                       "slowest; slow is slow:1%%), shim or shim:N, not \"%s\".",
+                       text);
+    *flags |= ORT_HOOK_OPS | every << ORT_HOOK_OPS_EVERY_SHIFT;
+    if (every > 1)
+        *out = (co_op_choice){CO_OPS_EVERY, every};
+    return CM_OK;
+}
+
+// `--alloc off|stats|all` to flags for the hook.
+static cm_status read_alloc(const char *text, uint32_t *flags)
+{
+    if (text && strcmp(text, "off") == 0)
         return CM_OK;
-    const char *number = text + strlen("sample:");
-    if (strncmp(text, "sample:", strlen("sample:")) == 0 && *number >= '1' && *number <= '9') {
-        char *end;
-        unsigned long every = strtoul(number, &end, 10);
-        if (!*end && every <= 65535) {
-            *flags |= ORT_HOOK_OPS | (uint32_t)every << ORT_HOOK_OPS_EVERY_SHIFT;
-            return CM_OK;
-        }
-    }
-    return cm_fail(CM_USAGE,
-                   "--ops takes all, off, or sample:N (operators of every Nth run, N from 1 to "
-                   "65535), not \"%s\".",
-                   text);
+    *flags |= ORT_HOOK_ALLOC_STATS;
+    if (!text || strcmp(text, "stats") == 0)
+        return CM_OK;
+    *flags |= ORT_HOOK_ALLOC_ALL;
+    if (strcmp(text, "all") == 0)
+        return CM_OK;
+    return cm_fail(CM_USAGE, "--alloc takes off, stats or all, not \"%s\".", text);
+}
+
+static cm_status read_ort_events(const char *text, uint32_t *flags)
+{
+    if (!text || strcmp(text, "on") == 0)
+        *flags |= ORT_HOOK_ORT_EVENTS;
+    else if (strcmp(text, "log") == 0)
+        *flags |= ORT_HOOK_ORT_EVENTS | ORT_HOOK_ORT_LOG;
+    else if (strcmp(text, "off") != 0)
+        return cm_fail(CM_USAGE, "--ort-events takes on, off or log, not \"%s\".", text);
+    return CM_OK;
 }
 
 static cm_status read_options(const capture_args *a, vw_capture_options *out)
@@ -49,7 +110,10 @@ static cm_status read_options(const capture_args *a, vw_capture_options *out)
                                 .hook_flags = a->no_children ? 0 : ORT_HOOK_FOLLOW_CHILDREN,
                                 .duration_s = a->duration.seconds,
                                 .channel = {TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT}};
-    CM_TRY(read_ops(a->ops, &out->hook_flags));
+    CM_TRY(read_ops(a->ops, &out->hook_flags, &out->ops));
+    CM_TRY(read_alloc(a->alloc, &out->hook_flags));
+    CM_TRY(vw_read_counters(&a->counters, &out->counters));
+    CM_TRY(read_ort_events(a->ort_events, &out->hook_flags));
     if (a->rings.given)
         out->channel.ring_count = (uint32_t)(a->rings.count < 65536 ? a->rings.count : 65536);
     if (a->ring_kib.given)
@@ -67,7 +131,7 @@ static void print_summary(const char *path)
     vw_io io;
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
-    vw_summary_choice choice = {0};
+    vw_summary_choice choice = {.grams_per_kwh = (double)NAN};
     cm_status status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = an_summarize(reader, &summary);
@@ -162,7 +226,20 @@ static const vw_option capture_options[] = {
     {"duration", 0, VW_DURATION, offsetof(capture_args, duration), "TIME",
      "stop recording after this time: 10s, 250ms, 5m"},
     {"ops", 0, VW_TEXT, offsetof(capture_args, ops), "MODE",
-     "operators: all (default), off, or sample:N (every Nth run)"},
+     "operators: all (default), off, sample:N (of every Nth run),\n"
+     "                           slow:50ms (of longer runs), slow:1% (of the slowest runs);\n"
+     "                           shim, shim:N: by ORT's own profiler"},
+    {"alloc", 0, VW_TEXT, offsetof(capture_args, alloc), "MODE",
+     "memory: stats (default, per run and arena), all (every allocation), or off"},
+    {"ort-events", 0, VW_TEXT, offsetof(capture_args, ort_events), "MODE",
+     "what ONNX Runtime itself tells: on (default), off, or log: also its log and\n"
+     "                           arena growth (slower; before 1.30 until the program ends)"},
+    {"counters", 0, VW_TEXT, offsetof(capture_args, counters.counters), "LIST",
+     "all (default), off, or some of process,system,pdh,nvml"},
+    {"hz", 0, VW_COUNT, offsetof(capture_args, counters.hz), "N",
+     "samples of the counters a second, 1 to 1000 (default 50)"},
+    {"max-overhead", 0, VW_TEXT, offsetof(capture_args, counters.max_overhead), "PERCENT",
+     "sample less often rather than take more of a core (default 1)"},
     {"no-children", 0, VW_FLAG, offsetof(capture_args, no_children), NULL,
      "do not follow the processes that it starts"},
     {"quiet", 'q', VW_FLAG, offsetof(capture_args, quiet), NULL,

@@ -214,21 +214,21 @@ static void begin_csv(dump *d, tm_kind kind_number)
 // -------------------------------------------------------------------------------------- which rows
 
 // "run,session" to bits; 0 kinds named means all.
-static cm_status parse_kinds(const char *text, uint32_t *out_mask)
+static cm_status parse_kinds(const char *text, uint64_t *out_mask)
 {
     const char *names[TM_KIND_COUNT];
-    uint32_t mask = 0;
+    uint64_t mask = 0;
     for (unsigned k = 0; k < TM_KIND_COUNT; k++)
         names[k] = tm_kind_get((tm_kind)k)->name;
     while (text && *text) {
         char word[32] = "";
         size_t len = strcspn(text, ",");
-        uint32_t found = 0;
+        uint64_t found = 0;
         if (len < sizeof word)
             memcpy(word, text, len);
         for (unsigned k = 0; k < TM_KIND_COUNT; k++)
             if (strcmp(names[k], word) == 0)
-                found = 1u << k;
+                found = (uint64_t)1 << k;
         if (!found) {
             const char *near = vw_nearest(word, names, TM_KIND_COUNT, sizeof *names);
             return cm_fail(CM_USAGE,
@@ -240,7 +240,7 @@ static cm_status parse_kinds(const char *text, uint32_t *out_mask)
         mask |= found;
         text += len + (text[len] == ',');
     }
-    *out_mask = mask ? mask : (1u << TM_KIND_COUNT) - 1;
+    *out_mask = mask ? mask : UINT64_MAX;
     return CM_OK;
 }
 
@@ -261,7 +261,7 @@ static cm_status dump_rows(dump *d, void (*print)(dump *, const tm_block *, size
     return status == CM_END ? CM_OK : status;
 }
 
-static cm_status dump_file(dump *d, const dump_args *a, uint32_t mask)
+static cm_status dump_file(dump *d, const dump_args *a, uint64_t mask)
 {
     cm_status status;
     if (a->json) {
@@ -270,7 +270,7 @@ static cm_status dump_file(dump *d, const dump_args *a, uint32_t mask)
         cm_json_end(&d->json);
         cm_json_end(&d->json);
     } else if (a->csv) {
-        begin_csv(d, (tm_kind)__builtin_ctz(mask));
+        begin_csv(d, (tm_kind)__builtin_ctzll(mask));
         status = dump_rows(d, row_as_csv);
     } else {
         begin_text(d, tm_reader_header(d->reader));
@@ -284,7 +284,7 @@ static int run_dump(vw_io *io, const void *args, int operand_count, char **opera
     (void)operand_count;
     const dump_args *a = args;
     dump d = {.io = io};
-    uint32_t mask = 0;
+    uint64_t mask = 0;
     cm_status status = parse_kinds(a->kinds, &mask);
     if (status == CM_OK && a->json && a->csv)
         status = cm_fail(CM_USAGE, "--json and --csv exclude each other.");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `ortscope ops FILE`: what the operators cost. Reads the file three times: what there is, what was
-// executed, and the percentiles of the rows that are shown. Memory does not depend on how many
-// executions there are.
+// `ortscope ops FILE`: what the operators cost. Reads the file four times: what there is, what was
+// executed, what that allocated, and the percentiles of the rows that are shown. Memory does not
+// depend on how many executions there are.
 #include "commands.h"
 #include "op_view.h"
 #include "timeline_input.h"
@@ -17,13 +17,11 @@ typedef struct ops_args {
     vw_number session, limit;
 } ops_args;
 
-#define KIND(name) (1u << TM_KIND_##name)
-
 // --------------------------------------------------------------------------------------- reading
 
 typedef cm_status (*take_fn)(void *context, const tm_reader *reader, const tm_block *block);
 
-static cm_status read_kinds(const char *path, uint32_t kinds, bool warn, take_fn take,
+static cm_status read_kinds(const char *path, uint64_t kinds, bool warn, take_fn take,
                             void *context)
 {
     tm_reader *reader;
@@ -65,10 +63,11 @@ static cm_status take_times(void *context, const tm_reader *reader, const tm_blo
 static cm_status read_ops(const char *path, an_ops *ops)
 {
     CM_TRY(read_kinds(path,
-                      KIND(kernel) | KIND(kernel_shape) | KIND(shape) | KIND(tensor) | KIND(run) |
-                          KIND(session),
+                      TM_BIT(kernel) | TM_BIT(kernel_shape) | TM_BIT(shape) | TM_BIT(tensor) |
+                          TM_BIT(run) | TM_BIT(session) | TM_BIT(op_choice),
                       false, take_rows, ops));
-    CM_TRY(read_kinds(path, KIND(op), true, take_rows, ops));
+    CM_TRY(read_kinds(path, TM_BIT(op), true, take_rows, ops));
+    CM_TRY(read_kinds(path, TM_BIT(alloc), false, take_rows, ops));
     return an_ops_finish(ops);
 }
 
@@ -135,7 +134,7 @@ static cm_status table_and_show(vw_io *io, const ops_args *a, const char *path, 
     second_look look = {ops, table, v};
     cm_status status = an_op_table_measure(table, v->limit);
     if (status == CM_OK)
-        status = read_kinds(path, KIND(op) | KIND(run), false, take_times, &look);
+        status = read_kinds(path, TM_BIT(op) | TM_BIT(run), false, take_times, &look);
     if (status == CM_OK) {
         v->ops = ops;
         v->table = table;
@@ -162,7 +161,7 @@ static int run_ops(vw_io *io, const void *args, int operand_count, char **operan
     if (!a->limit.given && text && io->is_terminal)
         view.limit = TERMINAL_LIMIT;
     an_op_options options = {
-        .threads = view.choice.by == AN_BY_THREAD, .runs = true, .flops = true};
+        .threads = view.choice.by == AN_BY_THREAD, .runs = true, .flops = true, .allocs = true};
     status = an_ops_create(&options, &ops);
     if (status == CM_OK)
         status = read_ops(operands[0], ops);
@@ -200,7 +199,8 @@ const vw_command vw_command_ops = {
         "GFLOP/s come from the shapes: convolutions and matrix products as they are defined,\n"
         "without bias and activation; \"-\" where the shapes were not recorded. On providers that\n"
         "only hand the work to a device (DML, CUDA) times are those of the submission; they are\n"
-        "marked so.",
+        "marked so. A recording made with --alloc all also tells how many bytes a call allocates\n"
+        "on average.",
     .options = ops_options,
     .option_count = sizeof ops_options / sizeof *ops_options,
     .args_size = sizeof(ops_args),

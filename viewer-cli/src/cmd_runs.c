@@ -105,7 +105,7 @@ static cm_status read_facts(const char *path, vw_run_facts *facts)
     tm_reader *reader;
     tm_block block;
     CM_TRY(vw_open_timeline(path, &reader));
-    tm_reader_only(reader, 1u << TM_KIND_shape | 1u << TM_KIND_tensor | 1u << TM_KIND_log);
+    tm_reader_only(reader, TM_BIT(shape) | TM_BIT(tensor) | TM_BIT(log));
     cm_status status;
     while ((status = tm_reader_next(reader, &block)) == CM_OK) {
         status = vw_run_facts_add(facts, reader, &block);
@@ -143,7 +143,7 @@ static cm_status read_runs(const char *path, listing *l)
     tm_reader *reader;
     tm_block block;
     CM_TRY(vw_open_timeline(path, &reader));
-    tm_reader_only(reader, 1u << TM_KIND_run);
+    tm_reader_only(reader, TM_BIT(run));
     cm_status status;
     while ((status = tm_reader_next(reader, &block)) == CM_OK) {
         for (size_t row = 0; row < block.row_count; row++) {

@@ -4,12 +4,31 @@
 #include "summary_view.h"
 #include "timeline_input.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct summary_args {
     bool json, csv, ascii, all;
     vw_number session;
+    const char *carbon;
 } summary_args;
+
+// NAN if it is not given.
+static cm_status read_carbon(const char *text, double *out)
+{
+    char *end = NULL;
+    double grams = text ? strtod(text, &end) : (double)NAN;
+    if (text &&
+        (end == text || *end || strspn(text, "0123456789.") != strlen(text) || !(grams <= 1e6)))
+        return cm_fail(CM_USAGE,
+                       "--carbon-intensity takes grams of CO2 for a kilowatt hour, 380 for "
+                       "example, not \"%s\".",
+                       text);
+    *out = grams;
+    return CM_OK;
+}
 
 static cm_status find_session(const an_summary *s, int64_t id, const char *path)
 {
@@ -27,7 +46,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     (void)operand_count;
     const summary_args *a = args;
     const char *path = operands[0];
-    vw_summary_choice choice = {a->session.given, a->session.count, a->all};
+    vw_summary_choice choice = {a->session.given, a->session.count, a->all, (double)NAN};
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
     if (a->json && a->csv)
@@ -37,14 +56,16 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
                                             "--csv always tell of all sessions."));
     if (a->ascii)
         io->unicode = false;
-    cm_status status = vw_open_timeline(path, &reader);
+    cm_status status = read_carbon(a->carbon, &choice.grams_per_kwh);
+    if (status == CM_OK)
+        status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = an_summarize(reader, &summary);
     if (status == CM_OK && choice.has_session)
         status = find_session(summary, choice.session, path);
     if (status == CM_OK) {
         if (a->json)
-            vw_summary_json(io, summary);
+            vw_summary_json(io, summary, choice.grams_per_kwh);
         else if (a->csv)
             vw_summary_csv(io, summary);
         else
@@ -62,6 +83,8 @@ static const vw_option summary_options[] = {
     {"csv", 0, VW_FLAG, offsetof(summary_args, csv), NULL, "print one CSV row per session"},
     {"session", 0, VW_COUNT, offsetof(summary_args, session), "N", "show only this session"},
     {"all", 0, VW_FLAG, offsetof(summary_args, all), NULL, "show every session in full"},
+    {"carbon-intensity", 0, VW_TEXT, offsetof(summary_args, carbon), "G",
+     "grams of CO2 for a kilowatt hour, to tell what the energy meant"},
     {"ascii", 0, VW_FLAG, offsetof(summary_args, ascii), NULL, "draw without Unicode characters"},
 };
 
@@ -76,7 +99,12 @@ const vw_command vw_command_summary = {
         "Jitter is the mean absolute difference between the latencies of consecutive runs;\n"
         "throughput is successful runs by the time from the first begin to the last end. The "
         "batch\n"
-        "size is assumed to be the first dimension of the first input.",
+        "size is assumed to be the first dimension of the first input.\n"
+        "Memory: held is what the session's arenas have from the system; the peak is the most\n"
+        "that tensors had of it at once, what else was held then is unused; between runs is what\n"
+        "they have after the last run. Growth is judged over the later half of the runs: use\n"
+        "grows if the 95 % interval of its slope lies above 0; if it has slowed down to less\n"
+        "than half, or the arenas are still being extended, they are warming up.",
     .options = summary_options,
     .option_count = sizeof summary_options / sizeof *summary_options,
     .args_size = sizeof(summary_args),

@@ -10,6 +10,7 @@ extern const vw_command vw_command_ops;
 extern const vw_command vw_command_runs;
 extern const vw_command vw_command_timeline;
 extern const vw_command vw_command_dump;
+extern const vw_command vw_command_import;
 extern const vw_command vw_command_list;
 extern const vw_command vw_command_help;
 extern const vw_command vw_command_version;

@@ -19,6 +19,13 @@ vw_short_name vw_provider_name(const char *provider)
     return name;
 }
 
+vw_short_name vw_byte_text(double bytes)
+{
+    vw_short_name t;
+    cm_format_bytes(t.text, sizeof t.text, bytes < 1e19 ? (uint64_t)(bytes + 0.5) : UINT64_MAX);
+    return t;
+}
+
 void vw_op_type_name(cm_out *out, const char *op_type, const char *domain)
 {
     static const char microsoft[] = "com.microsoft.";
@@ -33,6 +40,28 @@ void vw_op_type_name(cm_out *out, const char *op_type, const char *domain)
     cm_out_text(out, " (");
     cm_text_clean(out, domain, 30);
     cm_out_text(out, ")");
+}
+
+bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity)
+{
+    int64_t value;
+    char time[32];
+    switch (an_ops_kept(ops, &value)) {
+    case AN_KEPT_EVERY:
+        snprintf(out, capacity, "one in %lld", (long long)value);
+        return true;
+    case AN_KEPT_LONGER:
+        cm_format_ns(time, sizeof time, (double)value);
+        snprintf(out, capacity, "slower than %s", time);
+        return true;
+    case AN_KEPT_SLOWEST:
+        snprintf(out, capacity, "the slowest %g %%", (double)value / 1e4);
+        return true;
+    case AN_KEPT_ALL:
+    case AN_KEPT_NONE:
+        break;
+    }
+    return false;
 }
 
 void vw_json_text(cm_json *j, const char *key, const char *text)

@@ -15,9 +15,15 @@ typedef struct vw_short_name {
 } vw_short_name;
 vw_short_name vw_provider_name(const char *provider);
 
+// "1.500 MB", of anything that is not NAN and not below 0.
+vw_short_name vw_byte_text(double bytes);
+
 // The type with its domain where that is not ONNX's own: "Conv", "Conv (nchwc)", "Gelu
 // (microsoft)".
 void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
+
+// Which runs have operators where not all have: "slower than 50.00 ms"; false where all have.
+bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity);
 
 // A key and its value for JSON: null where it is "" or NAN.
 void vw_json_text(cm_json *j, const char *key, const char *text);
@@ -49,5 +55,5 @@ void vw_ops_csv(vw_io *io, const vw_ops *v);
 void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n);
 // Executions that belong to no session's operators, if there are any.
 void vw_untold_ops_text(vw_io *io, const an_summary *s);
-// The keys "ops" and "ops_notes" of a session.
+// The keys "placement", "ops", "ops_notes" and "ops_runs" of a session.
 void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n);

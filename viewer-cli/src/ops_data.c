@@ -29,7 +29,7 @@ typedef struct field {
     int decimals;
 } field;
 
-#define MAX_FIELDS 24
+#define MAX_FIELDS 26
 
 // One row as names and values, the same for both formats.
 static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
@@ -59,6 +59,8 @@ static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
         {"share_of_run_time", NUMBER, NULL, (double)s->self_ns / v->run_time_ns, 6},
         {"flops_per_call", NUMBER, NULL, an_op_flops(r) / (double)s->calls, 0},
         {"gflops_per_s", NUMBER, NULL, an_op_gflops_per_s(r), 3},
+        {"allocated_bytes_per_call", NUMBER, NULL, an_op_bytes_per_call(v->table, r), 1},
+        {"allocations_per_call", NUMBER, NULL, an_op_allocations_per_call(v->table, r), 3},
         {"time", TEXT, an_op_time_name(an_op_time_of(s)), 0, 0},
         {"loading_calls", NUMBER, NULL, (double)s->loading_calls, 0},
         {"loading_us", NUMBER, NULL, us((double)s->loading_ns), 3},
@@ -99,7 +101,9 @@ static void json_head(cm_json *j, const vw_ops *v)
     vw_json_text(j, "filter", v->choice.filter);
     cm_json_key(j, "runs");
     cm_json_begin_object(j, CM_JSON_INDENTED);
+    char kept[64];
     vw_json_uint(j, "count", v->runs.runs);
+    vw_json_text(j, "kept", vw_ops_kept(v->ops, kept, sizeof kept) ? kept : "");
     vw_json_uint(j, "with_ops", v->runs.with_ops);
     vw_json_number(j, "with_ops_us", us((double)v->runs.with_ops_ns), 3);
     cm_json_end(j);

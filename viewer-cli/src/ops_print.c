@@ -23,7 +23,7 @@ static void write_head(vw_io *io, const vw_ops *v)
 {
     cm_out *out = &io->out;
     const an_op_sums *all = &v->table->all;
-    char time[32];
+    char time[32], kept[64];
     vw_style_on(io, VW_BOLD);
     count_text(out, all->calls, "execution", "executions");
     vw_style_off(io, VW_BOLD);
@@ -35,7 +35,8 @@ static void write_head(vw_io *io, const vw_ops *v)
     }
     if (all->ambiguous == 0 && v->runs.with_ops < v->runs.runs) {
         cm_format_count(time, sizeof time, v->runs.runs);
-        cm_out_printf(out, " (of %s)", time);
+        bool chosen = vw_ops_kept(v->ops, kept, sizeof kept);
+        cm_out_printf(out, " (of %s%s%s)", time, chosen ? ": " : "", chosen ? kept : "");
     }
     cm_format_ns(time, sizeof time, (double)all->self_ns);
     cm_out_printf(out, ", %s", time);
@@ -67,6 +68,7 @@ typedef enum column {
     C_P95,
     C_MAX,
     C_GFLOPS,
+    C_BYTES,
     C_NODES,
     C_SESSION,
     C_THREAD,
@@ -113,6 +115,7 @@ static layout choose_columns(const vw_ops *v)
     add_column(&l, true, C_P95, "p95", true, 0);
     add_column(&l, v->choice.sort == AN_SORT_MAX, C_MAX, "max", true, 0);
     add_column(&l, any_flops, C_GFLOPS, "GFLOP/s", true, 0);
+    add_column(&l, v->table->all.allocations > 0, C_BYTES, "bytes/call", true, 0);
     add_column(&l, by == AN_BY_TYPE || by == AN_BY_PROVIDER, C_NODES, "nodes", true, 0);
     add_column(&l, sessions, C_SESSION, "session", true, 0);
     add_column(&l, by == AN_BY_THREAD, C_THREAD, "thread", true, 0);
@@ -191,6 +194,9 @@ static void write_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row 
         break;
     case C_MAX:
         ns_cell(t, (double)row->sums.max_ns);
+        break;
+    case C_BYTES:
+        vw_table_text(t, vw_byte_text(an_op_bytes_per_call(v->table, row)).text);
         break;
     case C_NODES:
         count_cell(t, row->nodes);

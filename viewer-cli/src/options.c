@@ -68,7 +68,7 @@ static bool parse_count(const char *text, int64_t *out)
     return true;
 }
 
-static bool parse_duration(const char *text, double *out)
+bool vw_parse_duration(const char *text, double *out)
 {
     static const struct {
         const char *unit;
@@ -109,7 +109,7 @@ static cm_status set_value(const vw_command *c, const vw_option *o, const char *
                            c->name, o->name, value);
         break;
     case VW_DURATION:
-        if (!parse_duration(value, &number.seconds))
+        if (!vw_parse_duration(value, &number.seconds))
             return cm_fail(CM_USAGE,
                            "`ortscope %s --%s` needs seconds (1.5) or a time with a unit "
                            "(250ms, 2m), not \"%s\".",

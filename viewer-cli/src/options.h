@@ -61,6 +61,9 @@ typedef struct vw_parsed {
 // argv is what follows the command's name. Failures are CM_USAGE with the nearest name.
 cm_status vw_parse(const vw_command *command, int argc, char **argv, void *args, vw_parsed *out);
 
+// "250ms", "1.5s", "2m"; a number without a unit is seconds. False: none of these.
+bool vw_parse_duration(const char *text, double *out_seconds);
+
 void vw_print_command_help(vw_io *io, const vw_command *command);
 
 // The nearest of `count` names (each at the start of an item of `stride` bytes), NULL if none is

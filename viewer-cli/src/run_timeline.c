@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finding a run and its operators in a file (see run_timeline.h). Three looks at the file: the run,
-// its operators, their names. Memory is that of the operators of one run.
+// Finding a run and its operators in a file (see run_timeline.h). Four looks at the file: the run,
+// its operators, their names, its allocations. Memory is that of the operators of one run.
 #include "run_timeline.h"
 
 #include "timeline_input.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_CANDIDATES 16
+#define MAX_INSIDE     1000 // executions inside an operator before one of its allocations
 
 static cm_status no_memory(void)
 {
@@ -33,6 +34,7 @@ void vw_timeline_deinit(vw_timeline *t)
     free(t->ops);
     free(t->kernels);
     cm_map_deinit(&t->kernel_by_id);
+    vw_run_allocs_deinit(&t->allocs);
     tm_reader_close(t->reader);
     memset(t, 0, sizeof *t);
 }
@@ -91,7 +93,7 @@ static cm_status find_run(vw_timeline *t, const char *path, bool has_session, in
     tm_reader *reader;
     tm_block b;
     CM_TRY(vw_open_timeline(path, &reader));
-    tm_reader_only(reader, 1u << TM_KIND_run);
+    tm_reader_only(reader, TM_BIT(run));
     cm_status status;
     while ((status = tm_reader_next(reader, &b)) == CM_OK) {
         for (size_t row = 0; row < b.row_count; row++) {
@@ -176,7 +178,7 @@ static cm_status read_ops(vw_timeline *t, const char *path)
     tm_reader *reader;
     tm_block b;
     CM_TRY(vw_open_timeline(path, &reader));
-    tm_reader_only(reader, 1u << TM_KIND_op);
+    tm_reader_only(reader, TM_BIT(op));
     cm_status status;
     while ((status = tm_reader_next(reader, &b)) == CM_OK) {
         t->any_ops = true;
@@ -195,7 +197,7 @@ static cm_status read_kernels(vw_timeline *t, const char *path)
 {
     tm_block b;
     CM_TRY(vw_open_timeline(path, &t->reader));
-    tm_reader_only(t->reader, 1u << TM_KIND_kernel);
+    tm_reader_only(t->reader, TM_BIT(kernel));
     cm_status status;
     while ((status = tm_reader_next(t->reader, &b)) == CM_OK) {
         for (size_t row = 0; row < b.row_count; row++) {
@@ -248,15 +250,60 @@ static void find_self_times(vw_timeline *t)
     }
 }
 
+// The operators of a thread stand together, in order of begin: the place of the last one that had
+// begun there and then, SIZE_MAX if there is none.
+static size_t last_begun(const vw_timeline *t, int64_t thread, int64_t time_ns)
+{
+    const vw_timeline_op wanted = {.thread = thread,
+                                   .own_thread = thread == t->thread,
+                                   .begin_ns = time_ns,
+                                   .depth = INT64_MAX};
+    size_t low = 0, high = t->op_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_thread_and_begin(&t->ops[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && t->ops[low - 1].thread == thread ? low - 1 : SIZE_MAX;
+}
+
+// Allocations name their kernel; which of its executions it was, the time tells.
+static void assign_allocs(vw_timeline *t)
+{
+    for (size_t i = 0; i < t->allocs.count; i++) {
+        const vw_alloc *a = &t->allocs.items[i];
+        size_t kernel, at;
+        if (a->released || !cm_map_find(&t->kernel_by_id, a->kernel, &kernel))
+            continue;
+        at = last_begun(t, a->thread, a->time_ns);
+        for (size_t steps = 0; at < t->op_count && steps < MAX_INSIDE; at--, steps++) {
+            vw_timeline_op *op = &t->ops[at];
+            if (op->thread != a->thread)
+                break;
+            if (op->kernel != kernel)
+                continue; // inside it, and over
+            if ((uint64_t)a->time_ns - (uint64_t)op->begin_ns > (uint64_t)op->duration_ns)
+                break;
+            op->allocations++;
+            op->allocated_bytes += (double)a->bytes;
+            break;
+        }
+    }
+}
+
 cm_status vw_timeline_read(vw_timeline *t, const char *path, bool has_session, int64_t session,
                            int64_t run)
 {
     CM_TRY(find_run(t, path, has_session, session, run));
     CM_TRY(read_ops(t, path));
     CM_TRY(read_kernels(t, path));
+    CM_TRY(vw_run_allocs_read(&t->allocs, path, t->session, t->run));
     if (t->op_count)
         qsort(t->ops, t->op_count, sizeof *t->ops, by_thread_and_begin);
     find_self_times(t);
+    assign_allocs(t);
     return CM_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/map.h"
 #include "op_view.h"
+#include "run_allocs.h"
 
 #define VW_TIMELINE_MAX_OPS 1000000
 
@@ -18,6 +19,8 @@ typedef struct vw_timeline_op {
     int64_t thread, begin_ns, duration_ns, self_ns, depth;
     bool own_thread; // the one that called Run
     bool failed, shown;
+    uint64_t allocations;
+    double allocated_bytes; // by it, not by operators inside it
 } vw_timeline_op;
 
 typedef struct vw_timeline {
@@ -28,6 +31,7 @@ typedef struct vw_timeline {
     vw_timeline_kernel *kernels;
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;
+    vw_run_allocs allocs;
     tm_reader *reader; // for the strings
     bool any_ops;      // the file has operators of other runs
     int64_t nearest;   // run of the session that has some, 0: none

@@ -104,9 +104,29 @@ static void write_remarks(vw_io *io, const an_op_sums *all)
     }
 }
 
+// "operators of 12 of 4,000 runs kept: slower than 50.00 ms"; false where those of all were.
+static bool kept_text(const an_summary *s, const an_session *n, char *out, size_t capacity)
+{
+    char kept[64], some[32], all[32];
+    if (n->runs == 0 || !vw_ops_kept(s->ops, kept, sizeof kept))
+        return false;
+    cm_format_count(some, sizeof some, an_ops_runs_of(s->ops, n->id));
+    cm_format_count(all, sizeof all, n->runs);
+    snprintf(out, capacity, "operators of %s of %s runs kept: %s", some, all, kept);
+    return true;
+}
+
+static void write_kept(vw_io *io, const an_summary *s, const an_session *n)
+{
+    char text[192];
+    if (kept_text(s, n, text, sizeof text))
+        cm_out_printf(&io->out, "\n  %s\n", text);
+}
+
 void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n)
 {
     an_op_table *types = NULL, *providers = NULL;
+    write_kept(io, s, n);
     if (make_table(s, n, AN_BY_TYPE, &types) == CM_OK && types->row_count > 0 &&
         make_table(s, n, AN_BY_PROVIDER, &providers) == CM_OK) {
         write_types(io, types);
@@ -146,6 +166,7 @@ static void json_op(cm_json *j, const an_op_table *nodes, const an_op_row *row)
     vw_json_number(j, "self_us", (double)row->sums.self_ns / 1e3, 3);
     vw_json_number(j, "mean_us", an_op_mean_ns(row) / 1e3, 3);
     vw_json_number(j, "share", an_op_share(nodes, row), 6);
+    vw_json_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
     cm_json_end(j);
 }
 
@@ -160,8 +181,12 @@ static void json_note(cm_json *j, uint64_t count, const char *one, const char *m
 }
 
 // What the numbers in "ops" do not say by themselves.
-static void json_notes(cm_json *j, const an_summary *s, const an_op_table *nodes)
+static void json_notes(cm_json *j, const an_summary *s, const an_session *n,
+                       const an_op_table *nodes)
 {
+    char text[192];
+    if (kept_text(s, n, text, sizeof text))
+        cm_json_string(j, text);
     uint64_t submitting = 0, more = nodes->row_count > JSON_OPS ? nodes->row_count - JSON_OPS : 0;
     for (size_t i = 0; i < nodes->row_count; i++)
         submitting += nodes->rows[i].sums.submitted > 0;
@@ -179,10 +204,30 @@ static void json_notes(cm_json *j, const an_summary *s, const an_op_table *nodes
               "executions are in no session: too many different operators");
 }
 
+static void json_placement(cm_json *j, const an_summary *s, const an_session *n)
+{
+    an_op_table *providers = NULL;
+    bool made = make_table(s, n, AN_BY_PROVIDER, &providers) == CM_OK;
+    cm_json_key(j, "placement");
+    cm_json_begin_array(j, made && providers->row_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; made && i < providers->row_count; i++) {
+        const an_op_row *row = &providers->rows[i];
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        vw_json_text(j, "provider", row->provider);
+        vw_json_uint(j, "nodes", row->nodes);
+        vw_json_number(j, "share", an_op_share(providers, row), 6);
+        vw_json_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+    an_op_table_destroy(providers);
+}
+
 void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n)
 {
     an_op_table *nodes = NULL;
     bool made = make_table(s, n, AN_BY_NODE, &nodes) == CM_OK;
+    json_placement(j, s, n);
     cm_json_key(j, "ops");
     cm_json_begin_array(j, made && nodes->row_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; made && i < nodes->row_count && i < JSON_OPS; i++)
@@ -191,7 +236,8 @@ void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n)
     cm_json_key(j, "ops_notes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     if (made)
-        json_notes(j, s, nodes);
+        json_notes(j, s, n, nodes);
     cm_json_end(j);
+    vw_json_uint(j, "ops_runs", an_ops_runs_of(s->ops, n->id));
     an_op_table_destroy(nodes);
 }

@@ -75,7 +75,7 @@ static void write_facts(vw_io *io, const an_summary *s, const an_session *n)
     }
     if (n->source == 7) {
         cm_out_text(out, "existed before the attach, ");
-    } else if (n->declared) {
+    } else if (an_known(an_session_load_ns(n))) {
         cm_format_ns(text, sizeof text, (double)n->load_ns);
         cm_out_printf(out, "loaded in %s, ", text);
     }
@@ -241,6 +241,8 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
 {
     write_title(io, n);
     write_facts(io, s, n);
+    vw_session_loading_text(io, s, n);
+    vw_session_memory_text(io, n);
     if (n->latency.count) {
         cm_out_char(&io->out, '\n');
         write_latency(io, n);

@@ -2,6 +2,7 @@
 // `ortscope summary --json` and `--csv`. The JSON keys are a promise to other programs: they are
 // exactly those of the documentation, always all there; a fact that nobody recorded is null (or an
 // empty list), never a guess.
+#include "analysis/names.h"
 #include "common/json.h"
 #include "common/text.h"
 #include "op_view.h"
@@ -22,12 +23,6 @@ static void key_number(cm_json *j, const char *key, double value, int decimals)
 {
     cm_json_key(j, key);
     cm_json_number(j, value, decimals);
-}
-
-static void key_null(cm_json *j, const char *key)
-{
-    cm_json_key(j, key);
-    cm_json_null(j);
 }
 
 static void empty_list(cm_json *j, const char *key)
@@ -130,6 +125,24 @@ static void json_batches(cm_json *j, const an_session *n)
     cm_json_end(j);
 }
 
+static void json_devices(cm_json *j, const an_summary *s, const an_session *n)
+{
+    cm_json_key(j, "provider_devices");
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < s->device_count; i++) {
+        const an_device *d = &s->devices[i];
+        if (d->session != n->id)
+            continue;
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        key_text(j, "provider", d->provider);
+        key_text(j, "type", d->type);
+        key_text(j, "vendor", d->vendor);
+        key_number(j, "nodes", d->nodes >= 0 ? (double)d->nodes : (double)NAN, 0);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
 static void json_session(cm_json *j, const an_summary *s, const an_session *n)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
@@ -144,19 +157,35 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n)
     cm_json_uint(j, n->failed_runs);
     key_number(j, "throughput_per_s", an_session_throughput(n), 3);
     json_latency(j, n);
+    json_devices(j, s, n);
+    vw_session_loading_json(j, n);
     vw_session_ops_json(j, s, n);
-    cm_json_key(j, "memory");
-    cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_null(j, "arena_bytes");
-    key_null(j, "peak_bytes");
-    key_null(j, "growth_bytes_per_run");
-    cm_json_end(j);
+    vw_session_memory_json(j, n);
     json_batches(j, n);
     empty_list(j, "outliers");
     cm_json_end(j);
 }
 
-void vw_summary_json(vw_io *io, const an_summary *s)
+static void json_messages(cm_json *j, const an_summary *s)
+{
+    cm_json_key(j, "messages");
+    cm_json_begin_array(j, s->message_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < s->message_count; i++) {
+        const an_message *m = &s->messages[i];
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        key_text(j, "level", an_level_name(m->level));
+        key_text(j, "source", m->from_event ? "event" : "log");
+        key_number(j, "session", m->session ? (double)m->session : (double)NAN, 0);
+        key_number(j, "first_run", m->of_runs ? (double)m->first_run : (double)NAN, 0);
+        cm_json_key(j, "count");
+        cm_json_uint(j, m->count);
+        key_text(j, "text", m->text);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
+void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh)
 {
     cm_json json, *j = &json;
     cm_json_init(j, &io->out);
@@ -181,12 +210,10 @@ void vw_summary_json(vw_io *io, const an_summary *s)
         if (!vw_session_failed(&s->sessions[i]))
             json_session(j, s, &s->sessions[i]);
     cm_json_end(j);
-    cm_json_key(j, "process");
-    cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_null(j, "cpu_percent");
-    key_null(j, "peak_rss_bytes");
-    cm_json_end(j);
-    empty_list(j, "devices");
+    vw_counters_json(j, s, grams_per_kwh);
+    json_messages(j, s);
+    cm_json_key(j, "ort_events");
+    cm_json_uint(j, s->ort_events);
     cm_json_end(j);
 }
 

@@ -61,13 +61,14 @@ static void write_exit(vw_io *io, const an_process *p)
 
 static void write_process(vw_io *io, const an_process *p)
 {
-    static const char *const how[] = {"launched", "attached", "child process"};
+    static const char *const how[] = {"launched", "attached", "child process",
+                                      "in a recording of the system"};
     vw_style_on(io, VW_BOLD);
     cm_text_clean(&io->out, p->program[0] ? file_name(p->program) : "unknown program", 60);
     vw_style_off(io, VW_BOLD);
     if (p->pid >= 0)
         cm_out_printf(&io->out, ", pid %lld", (long long)p->pid);
-    if (p->how >= 0 && p->how < 3)
+    if (p->how >= 0 && p->how < 4)
         cm_out_printf(&io->out, ", %s", how[p->how]);
     write_exit(io, p);
     cm_out_char(&io->out, '\n');
@@ -264,6 +265,7 @@ static void write_messages(vw_io *io, const an_summary *s)
             continue;
         cm_out_text(&io->out, count == 1 ? "\n" : "");
         vw_style style = m->level <= 2 ? VW_BAD : VW_WARN;
+        cm_out_text(&io->out, m->from_event ? "ONNX Runtime " : "");
         vw_styled(io, style, an_level_name(m->level));
         cm_out_text(&io->out, ": ");
         cm_text_clean(&io->out, m->text, 400);
@@ -274,6 +276,18 @@ static void write_messages(vw_io *io, const an_summary *s)
     if (count > MESSAGE_LINES)
         cm_out_printf(&io->out, "and %zu more messages; `ortscope dump --kind log` shows them\n",
                       count - MESSAGE_LINES);
+}
+
+static void write_ort_events(vw_io *io, const an_summary *s)
+{
+    char number[32];
+    if (s->ort_events == 0)
+        return;
+    cm_format_count(number, sizeof number, s->ort_events);
+    cm_out_printf(&io->out,
+                  "\n%s event%s of ONNX Runtime's own; `ortscope dump --kind ort_event`"
+                  " shows %s\n",
+                  number, plural(s->ort_events), s->ort_events == 1 ? "it" : "them");
 }
 
 static void write_losses(vw_io *io, const an_summary *s)
@@ -310,10 +324,12 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_processes(io, s);
     write_modules(io, s);
     write_capture(io, s, header);
+    vw_counters_text(io, s, choice->grams_per_kwh);
     write_totals(io, s);
     write_sessions(io, s, choice);
     vw_untold_ops_text(io, s);
     write_failed_sessions(io, s, choice);
     write_messages(io, s);
+    write_ort_events(io, s);
     write_losses(io, s);
 }

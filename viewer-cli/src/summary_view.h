@@ -3,22 +3,36 @@
 #pragma once
 
 #include "analysis/summary.h"
+#include "common/json.h"
 #include "output.h"
 
 typedef struct vw_summary_choice {
     bool has_session;
-    int64_t session; // only this one
-    bool all;        // every session in full
+    int64_t session;      // only this one
+    bool all;             // every session in full
+    double grams_per_kwh; // of CO2, NAN if nobody told
 } vw_summary_choice;
 
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
-void vw_summary_json(vw_io *io, const an_summary *s);
+// grams_per_kwh: of CO2, NAN if nobody told.
+void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh);
 void vw_summary_csv(vw_io *io, const an_summary *s);
 
 // One session in full, and the bars of its latencies.
 void vw_session_text(vw_io *io, const an_summary *s, const an_session *n);
 void vw_latency_bars(vw_io *io, const cm_histogram *h);
+
+// What the target took of the machine, devices and energy; nothing where nobody counted.
+void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh);
+void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh);
+double vw_successful_runs(const an_summary *s);
+
+// How a session was loaded and what it does with memory: lines of its text, keys of its JSON.
+void vw_session_loading_text(vw_io *io, const an_summary *s, const an_session *n);
+void vw_session_loading_json(cm_json *j, const an_session *n);
+void vw_session_memory_text(vw_io *io, const an_session *n);
+void vw_session_memory_json(cm_json *j, const an_session *n);
 
 // ORT refused to create it: it has no runs and is told among the failures.
 bool vw_session_failed(const an_session *n);

@@ -3,6 +3,7 @@
 #include "common/text.h"
 #include "run_timeline.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,20 @@ static size_t thread_count(const vw_timeline *t)
     return count;
 }
 
+// "51 allocations of 3.200 MB, at most 1.200 MB at once, 4.100 kB left"
+static void write_allocs(vw_io *io, const vw_timeline *t)
+{
+    const vw_run_allocs *a = &t->allocs;
+    char count[32];
+    if (a->count == 0)
+        return;
+    cm_format_count(count, sizeof count, a->allocations);
+    cm_out_printf(&io->out, "%s allocation%s of %s, at most %s at once, %s left\n", count,
+                  a->allocations == 1 ? "" : "s", vw_byte_text(a->allocated_bytes).text,
+                  vw_byte_text(a->peak_bytes).text,
+                  vw_byte_text(a->allocated_bytes - a->released_bytes).text);
+}
+
 static void write_head(vw_io *io, const vw_timeline *t)
 {
     cm_out *out = &io->out;
@@ -76,8 +91,10 @@ static void write_head(vw_io *io, const vw_timeline *t)
         vw_styled(io, VW_BAD, "failed");
     }
     cm_out_char(out, '\n');
-    if (t->op_count == 0)
+    if (t->op_count == 0) {
+        write_allocs(io, t);
         return;
+    }
     cm_format_count(text, sizeof text, t->op_count);
     cm_out_printf(out, "%s operator%s", text, t->op_count == 1 ? "" : "s");
     if (threads > 1)
@@ -86,7 +103,9 @@ static void write_head(vw_io *io, const vw_timeline *t)
     cm_out_printf(out, ", %s", text);
     if (t->duration_ns > 0 && threads == 1) // several can work more than the run lasts
         cm_out_printf(out, " (%.1f %% of the run)", self / (double)t->duration_ns * 100);
-    cm_out_text(out, "\n\n");
+    cm_out_char(out, '\n');
+    write_allocs(io, t);
+    cm_out_char(out, '\n');
 }
 
 // The axis: "0" at its left and the run's latency at its right end.
@@ -111,6 +130,8 @@ static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const v
     vw_table_text(table, text);
     if (with_thread)
         vw_table_cell(table, "%lld", (long long)op->thread);
+    if (t->allocs.count)
+        vw_table_text(table, op->allocations ? vw_byte_text(op->allocated_bytes).text : "");
     cm_out_repeat(&cell, "  ", op->depth < MAX_INDENT ? (size_t)op->depth : MAX_INDENT);
     vw_op_type_name(&cell, string_of(t, k->op_type), string_of(t, k->domain));
     cm_out_text(&cell, k->submits ? ", submission time" : "");
@@ -123,11 +144,29 @@ static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const v
     cm_out_deinit(&cell);
 }
 
+// The last line: what the run has of its own, on the same axis.
+static void write_memory_line(vw_io *io, vw_table *table, const vw_timeline *t, size_t bar_columns,
+                              bool with_thread)
+{
+    cm_out cell;
+    cm_out_init_memory(&cell);
+    vw_table_text(table, "");
+    vw_table_text(table, "");
+    if (with_thread)
+        vw_table_text(table, "");
+    vw_table_text(table, vw_byte_text(t->allocs.peak_bytes).text);
+    vw_table_text(table, "memory, peak");
+    vw_table_text(table, "");
+    vw_run_allocs_draw(&cell, &t->allocs, t->begin_ns, t->duration_ns, io->unicode, bar_columns);
+    vw_table_text(table, cm_out_string(&cell));
+    cm_out_deinit(&cell);
+}
+
 static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
 {
     char axis[512];
     bool with_thread = thread_count(t) > 1 || (t->op_count && t->ops[0].thread != t->thread);
-    vw_table_column columns[6];
+    vw_table_column columns[7];
     size_t count = 0;
     vw_table table;
     axis_title(axis, sizeof axis, t, bar_columns);
@@ -135,6 +174,8 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     columns[count++] = (vw_table_column){"duration", true, 0};
     if (with_thread)
         columns[count++] = (vw_table_column){"thread", true, 0};
+    if (t->allocs.count)
+        columns[count++] = (vw_table_column){"bytes", true, 0};
     columns[count++] = (vw_table_column){"operator", false, 48};
     columns[count++] = (vw_table_column){"node", false, 32};
     columns[count++] = (vw_table_column){axis, false, 0};
@@ -142,6 +183,8 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     for (size_t i = 0; i < t->op_count && !cm_out_failed(&io->out); i++)
         if (t->ops[i].shown)
             write_line(io, &table, t, &t->ops[i], bar_columns, with_thread);
+    if (t->allocs.count)
+        write_memory_line(io, &table, t, bar_columns, with_thread);
     vw_table_end(&table);
 }
 
@@ -192,9 +235,29 @@ static void json_op(cm_json *j, const vw_timeline *t, const vw_timeline_op *op)
     vw_json_number(j, "begin_us", offset_ns(t, op) / 1e3, 3);
     vw_json_number(j, "duration_us", (double)op->duration_ns / 1e3, 3);
     vw_json_number(j, "self_us", (double)op->self_ns / 1e3, 3);
+    bool counted = t->allocs.count > 0;
+    vw_json_number(j, "allocations", counted ? (double)op->allocations : (double)NAN, 0);
+    vw_json_number(j, "allocated_bytes", counted ? op->allocated_bytes : (double)NAN, 0);
     cm_json_key(j, "failed");
     cm_json_bool(j, op->failed);
     vw_json_text(j, "time", an_op_time_name(k->submits ? AN_TIME_SUBMISSION : AN_TIME_EXECUTION));
+    cm_json_end(j);
+}
+
+static void json_memory(cm_json *j, const vw_run_allocs *a)
+{
+    cm_json_key(j, "memory");
+    if (a->count == 0) {
+        cm_json_null(j);
+        return;
+    }
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    vw_json_uint(j, "allocations", a->allocations);
+    vw_json_uint(j, "releases", a->releases);
+    vw_json_number(j, "allocated_bytes", a->allocated_bytes, 0);
+    vw_json_number(j, "released_bytes", a->released_bytes, 0);
+    vw_json_number(j, "peak_bytes", a->peak_bytes, 0);
+    vw_json_number(j, "left_bytes", a->allocated_bytes - a->released_bytes, 0);
     cm_json_end(j);
 }
 
@@ -210,6 +273,7 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
     vw_json_number(j, "latency_us", (double)t->duration_ns / 1e3, 3);
     key_int(j, "status", t->status);
     key_int(j, "thread", t->thread);
+    json_memory(j, &t->allocs);
     cm_json_key(j, "ops");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < t->op_count; i++)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// `--counters`, `--hz` and `--max-overhead` of the capture commands.
+#pragma once
+
+#include "collector/counters.h"
+#include "options.h"
+
+typedef struct vw_counter_args {
+    const char *counters, *max_overhead;
+    vw_number hz;
+} vw_counter_args;
+
+cm_status vw_read_counters(const vw_counter_args *args, co_counters_options *out);

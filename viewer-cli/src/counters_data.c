@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The counters' part of `ortscope summary --json`: process, devices, energy.
+#include "analysis/devices.h"
+#include "common/json.h"
+#include "summary_view.h"
+
+#include <math.h>
+
+static void key_number(cm_json *j, const char *key, double value, int decimals)
+{
+    cm_json_key(j, key);
+    cm_json_number(j, value, decimals);
+}
+
+static void key_text(cm_json *j, const char *key, const char *text)
+{
+    cm_json_key(j, key);
+    cm_json_string(j, text);
+}
+
+static void json_device(cm_json *j, const an_accelerator *d)
+{
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_text(j, "source", d->source);
+    key_text(j, "kind", d->is_npu ? "npu" : "gpu");
+    key_text(j, "name", d->name);
+    key_number(j, "utilization_percent", an_counter_mean_or_nan(d->utilization), 2);
+    key_number(j, "utilization_max_percent", an_counter_max(d->utilization), 2);
+    key_number(j, "memory_peak_bytes", an_counter_max(d->memory), 0);
+    key_number(j, "memory_total_bytes", an_counter_max(d->memory_total), 0);
+    key_number(j, "power_w", an_counter_mean_or_nan(d->power), 3);
+    key_number(j, "power_max_w", an_counter_max(d->power), 3);
+    key_number(j, "temperature_max_c", an_counter_max(d->temperature), 1);
+    cm_json_end(j);
+}
+
+// Runs and joules of one meter: all that it saw, by all runs that ended well.
+static void json_meter(cm_json *j, const an_meter *m, double runs, double grams_per_kwh)
+{
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_text(j, "source", m->source);
+    key_text(j, "meter", m->name);
+    cm_json_key(j, "integrated_from_power");
+    cm_json_bool(j, m->integrated);
+    key_number(j, "seconds", m->seconds, 3);
+    key_number(j, "joules", m->joules, 6);
+    key_number(j, "joules_per_run", runs > 0 ? m->joules / runs : (double)NAN, 9);
+    key_number(j, "runs_per_joule", runs > 0 ? runs / m->joules : (double)NAN, 6);
+    key_number(j, "co2_g", m->joules / 3.6e6 * grams_per_kwh, 9);
+    cm_json_end(j);
+}
+
+double vw_successful_runs(const an_summary *s)
+{
+    double runs = 0;
+    for (size_t i = 0; i < s->session_count; i++)
+        runs += (double)s->sessions[i].latency.count;
+    return runs;
+}
+
+void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh)
+{
+    an_accelerator devices[AN_MAX_DEVICES];
+    an_meter meters[AN_MAX_METERS];
+    size_t device_count = an_accelerators(&s->counters, devices, AN_MAX_DEVICES);
+    size_t meter_count = an_meters(&s->counters, meters, AN_MAX_METERS);
+    cm_json_key(j, "process");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    key_number(j, "cpu_percent", an_summary_cpu(s) * 100, 2);
+    key_number(j, "peak_rss_bytes", an_summary_peak_memory(s), 0);
+    cm_json_end(j);
+    cm_json_key(j, "devices");
+    cm_json_begin_array(j, device_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < device_count; i++)
+        json_device(j, &devices[i]);
+    cm_json_end(j);
+    cm_json_key(j, "energy");
+    cm_json_begin_array(j, meter_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < meter_count; i++)
+        json_meter(j, &meters[i], vw_successful_runs(s), grams_per_kwh);
+    cm_json_end(j);
+}

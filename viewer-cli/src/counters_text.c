@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The counters' part of `ortscope summary` for people.
+#include "analysis/devices.h"
+#include "common/text.h"
+#include "summary_view.h"
+
+#define DEVICE_LINES 8 // of each; --json tells all
+
+static void write_process(vw_io *io, const an_summary *s)
+{
+    double cpu = an_summary_cpu(s), peak = an_summary_peak_memory(s);
+    char text[32];
+    if (!an_known(cpu) && !an_known(peak))
+        return;
+    cm_out_text(&io->out, "The process ");
+    if (an_known(cpu)) {
+        cm_format_number(text, sizeof text, cpu * 100, 1);
+        cm_out_printf(&io->out, "used %s %% of a core", text);
+    }
+    if (an_known(peak)) {
+        cm_format_bytes(text, sizeof text, (uint64_t)(peak > 0 ? peak : 0));
+        cm_out_printf(&io->out, "%s at most %s of memory", an_known(cpu) ? " and" : "used", text);
+    }
+    cm_out_char(&io->out, '\n');
+}
+
+// Less often than asked is nothing to hide.
+static void write_slowed(vw_io *io, const an_counters *c)
+{
+    const char *separator = "";
+    char text[32];
+    for (size_t i = 0; i < c->source_count; i++) {
+        const an_sampling *n = &c->sources[i];
+        if (!n->slowed)
+            continue;
+        cm_format_ns(text, sizeof text, (double)n->slowest_us * 1000);
+        vw_style_on(io, VW_DIM);
+        cm_out_text(&io->out, *separator ? separator : "Counters were slowed down to save time: ");
+        cm_text_clean(&io->out, n->source, 20);
+        cm_out_printf(&io->out, " to one in %s", text);
+        vw_style_off(io, VW_DIM);
+        separator = ", ";
+    }
+    if (*separator)
+        cm_out_char(&io->out, '\n');
+}
+
+static void write_device(vw_io *io, const an_accelerator *d)
+{
+    double use = an_counter_mean_or_nan(d->utilization), memory = an_counter_max(d->memory);
+    double power = an_counter_mean_or_nan(d->power);
+    char text[32];
+    cm_out_text(&io->out, d->is_npu ? "NPU " : "GPU ");
+    cm_text_clean(&io->out, d->name, 48);
+    const char *separator = ": ";
+    if (an_known(use)) {
+        cm_out_printf(&io->out, "%s%.1f %% busy", separator, use);
+        separator = ", ";
+    }
+    if (an_known(memory)) {
+        cm_format_bytes(text, sizeof text, (uint64_t)(memory > 0 ? memory : 0));
+        cm_out_printf(&io->out, "%sat most %s of memory", separator, text);
+        separator = ", ";
+    }
+    if (an_known(power))
+        cm_out_printf(&io->out, "%s%.1f W", separator, power);
+    cm_out_printf(&io->out, " (%s)\n", d->source);
+}
+
+static void write_meter(vw_io *io, const an_meter *m, double runs, double grams_per_kwh)
+{
+    char text[32];
+    cm_format_number(text, sizeof text, m->joules, 3);
+    cm_out_printf(&io->out, "Energy by %s ", m->source);
+    cm_text_clean(&io->out, m->name, 48);
+    cm_out_printf(&io->out, ": %s J", text);
+    if (runs > 0)
+        cm_out_printf(&io->out, ", %.4g J a run, %.4g runs a joule", m->joules / runs,
+                      runs / m->joules);
+    if (an_known(grams_per_kwh))
+        cm_out_printf(&io->out, ", %.4g g of CO2", m->joules / 3.6e6 * grams_per_kwh);
+    cm_out_char(&io->out, '\n');
+}
+
+void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh)
+{
+    an_accelerator devices[DEVICE_LINES];
+    an_meter meters[DEVICE_LINES];
+    size_t device_count = an_accelerators(&s->counters, devices, DEVICE_LINES);
+    size_t meter_count = an_meters(&s->counters, meters, DEVICE_LINES);
+    write_process(io, s);
+    for (size_t i = 0; i < device_count; i++)
+        write_device(io, &devices[i]);
+    for (size_t i = 0; i < meter_count; i++)
+        write_meter(io, &meters[i], vw_successful_runs(s), grams_per_kwh);
+    write_slowed(io, &s->counters);
+}

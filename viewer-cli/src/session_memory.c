@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Memory of one session in `ortscope summary`: what it holds and uses, what a run allocates,
+// whether that grows. Nothing is shown where nothing was recorded.
+#include "common/text.h"
+#include "op_view.h"
+#include "summary_view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// -------------------------------------------------------------------------------------------- text
+
+// "memory: 3.160 MB held, peak 1.063 MB (66.4 % unused), 14.34 kB between runs"
+static void write_state(cm_out *out, const an_memory_facts *f)
+{
+    const char *separator = "  memory: ";
+    if (an_known(f->held_bytes)) {
+        cm_out_printf(out, "%s%s held", separator, vw_byte_text(f->held_bytes).text);
+        separator = ", ";
+    }
+    if (an_known(f->peak_bytes)) {
+        cm_out_printf(out, "%speak %s", separator, vw_byte_text(f->peak_bytes).text);
+        separator = ", ";
+    }
+    if (an_known(f->unused_at_peak_share))
+        cm_out_printf(out, " (%.1f %% unused)", f->unused_at_peak_share * 100);
+    if (an_known(f->in_use_bytes)) {
+        cm_out_printf(out, "%s%s between runs", separator, vw_byte_text(f->in_use_bytes).text);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        cm_out_char(out, '\n');
+}
+
+// "1.200 MB in 3 allocations a run (at most 4.100 MB)"
+static void write_run(cm_out *out, const an_memory_facts *f)
+{
+    char count[32];
+    if (f->allocated->count) {
+        uint64_t typical = cm_histogram_percentile(f->allocated, 500000);
+        uint64_t number = cm_histogram_percentile(f->allocations, 500000);
+        cm_format_count(count, sizeof count, number);
+        cm_out_printf(out, "%s in %s allocation%s a run", vw_byte_text((double)typical).text, count,
+                      number == 1 ? "" : "s");
+        if (f->allocated->max > typical)
+            cm_out_printf(out, " (at most %s)", vw_byte_text((double)f->allocated->max).text);
+    } else {
+        cm_format_number(count, sizeof count, f->allocations_per_run, 1);
+        cm_out_printf(out, "%s allocations a run", count);
+    }
+}
+
+static void write_growth(vw_io *io, const an_growth *g)
+{
+    cm_out *out = &io->out;
+    switch (g->verdict) {
+    case AN_TOO_FEW_RUNS:
+        cm_out_text(out, "too few runs to tell growth");
+        break;
+    case AN_STEADY:
+        cm_out_text(out, "use is steady");
+        break;
+    case AN_WARMING:
+        cm_out_text(out, "still warming up");
+        break;
+    case AN_LEAK:
+        vw_style_on(io, VW_WARN);
+        cm_out_printf(out, "use grows by %s a run", vw_byte_text(g->bytes_per_run).text);
+        vw_style_off(io, VW_WARN);
+        cm_out_printf(out, "\n  (95 %% sure of %s to %s): a leak, or results that are kept",
+                      vw_byte_text(g->low).text, vw_byte_text(g->high).text);
+        break;
+    }
+}
+
+void vw_session_memory_text(vw_io *io, const an_session *n)
+{
+    an_memory_facts f;
+    if (!n->memory)
+        return;
+    an_memory_get(n->memory, &f);
+    write_state(&io->out, &f);
+    cm_out_text(&io->out, "  ");
+    if (an_known(f.allocations_per_run)) {
+        write_run(&io->out, &f);
+        cm_out_text(&io->out, "; ");
+    }
+    write_growth(io, &f.growth);
+    cm_out_char(&io->out, '\n');
+}
+
+// -------------------------------------------------------------------------------------------- JSON
+
+static void json_spread(cm_json *j, const char *key, const cm_histogram *h, double mean)
+{
+    bool any = h && h->count;
+    cm_json_key(j, key);
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    vw_json_number(j, "mean", any ? h->mean : mean, 3);
+    vw_json_number(j, "p50", any ? (double)cm_histogram_percentile(h, 500000) : (double)NAN, 0);
+    vw_json_number(j, "max", any ? (double)h->max : (double)NAN, 0);
+    cm_json_end(j);
+}
+
+static void json_growth(cm_json *j, const an_growth *g, bool known)
+{
+    cm_json_key(j, "growth");
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    vw_json_text(j, "verdict", known ? an_verdict_name(g->verdict) : NULL);
+    vw_json_number(j, "bytes_per_run", g->bytes_per_run, 3);
+    vw_json_number(j, "low", g->low, 3);
+    vw_json_number(j, "high", g->high, 3);
+    vw_json_number(j, "runs", known ? (double)g->runs : (double)NAN, 0);
+    cm_json_end(j);
+}
+
+void vw_session_memory_json(cm_json *j, const an_session *n)
+{
+    an_memory_facts f = {.held_bytes = NAN,
+                         .in_use_bytes = NAN,
+                         .peak_bytes = NAN,
+                         .unused_bytes = NAN,
+                         .unused_share = NAN,
+                         .unused_at_peak_bytes = NAN,
+                         .unused_at_peak_share = NAN,
+                         .grown_bytes = NAN,
+                         .extensions = NAN,
+                         .allocations_per_run = NAN,
+                         .run_peak_bytes = NAN,
+                         .growth = {.bytes_per_run = NAN, .low = NAN, .high = NAN}};
+    bool known = n->memory != NULL;
+    if (known)
+        an_memory_get(n->memory, &f);
+    cm_json_key(j, "memory");
+    cm_json_begin_object(j, CM_JSON_INDENTED);
+    vw_json_number(j, "arena_bytes", f.held_bytes, 0);
+    vw_json_number(j, "in_use_bytes", f.in_use_bytes, 0);
+    vw_json_number(j, "peak_bytes", f.peak_bytes, 0);
+    vw_json_number(j, "growth_bytes_per_run", f.growth.bytes_per_run, 3);
+    vw_json_number(j, "fragmentation_bytes", f.unused_bytes, 0);
+    vw_json_number(j, "fragmentation_share", f.unused_share, 6);
+    vw_json_number(j, "fragmentation_at_peak_bytes", f.unused_at_peak_bytes, 0);
+    vw_json_number(j, "fragmentation_at_peak_share", f.unused_at_peak_share, 6);
+    vw_json_number(j, "arena_grown_bytes", f.grown_bytes, 0);
+    vw_json_number(j, "arena_extensions", f.extensions, 0);
+    json_spread(j, "allocated_bytes_per_run", f.allocated, (double)NAN);
+    json_spread(j, "allocations_per_run", f.allocations, f.allocations_per_run);
+    vw_json_number(j, "run_peak_bytes", f.run_peak_bytes, 0);
+    json_growth(j, &f.growth, known);
+    vw_json_text(j, "source", known ? an_memory_source_name(f.source) : NULL);
+    cm_json_end(j);
+}
