@@ -33,12 +33,18 @@ static int64_t next_value(input *in)
     return (int64_t)value;
 }
 
-// A file with strings 1..5 to refer to; written once.
+// A file with a few strings to refer to; written once.
 static tm_reader *reader_with_strings(void)
 {
-    static const char *const strings[] = {"model.onnx", "\x1b[31m\xff\"\\",
-                                          "1,3,-5,99999999999999999999", "CPUExecutionProvider,,x",
-                                          "\xe6\xa8\xa1"};
+    static const char *const strings[] = {"model.onnx",
+                                          "\x1b[31m\xff\"\\",
+                                          "1,3,-5,99999999999999999999",
+                                          "CPUExecutionProvider,,x",
+                                          "\xe6\xa8\xa1",
+                                          "EpDeviceUsage",
+                                          "ONNXRuntimeLogEvent",
+                                          "a=\n=\nmessage=x\n\x1b\nerrorMessage=y=\nz",
+                                          "hardwareVendor=\x1b[2J\nexecutionProviderType="};
     static tm_reader *reader;
     tm_header header = {"0", 1, "os", "cpu", 1};
     tm_writer *writer;
@@ -48,7 +54,7 @@ static tm_reader *reader_with_strings(void)
     snprintf(path, sizeof path, "/tmp/fuzz_summary_%d.ortl", (int)getpid());
     if (tm_writer_create(path, &header, &writer) != CM_OK)
         abort();
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         int64_t row[] = {0, tm_writer_string(writer, strings[i], strlen(strings[i]))};
         tm_writer_row(writer, TM_KIND_mark, row);
     }
@@ -81,13 +87,13 @@ static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input
 
 static void print(const an_summary *s, const tm_reader *reader)
 {
-    vw_summary_choice all = {.all = true};
+    vw_summary_choice all = {.all = true, .grams_per_kwh = 400};
     vw_io io = {.stream = CM_STDOUT, .unicode = true, .width = 80};
     cm_out_init_memory(&io.out);
     vw_summary_text(&io, s, tm_reader_header(reader), &all);
     vw_summary_csv(&io, s);
     cm_out_clear(&io.out);
-    vw_summary_json(&io, s);
+    vw_summary_json(&io, s, 400);
     for (const char *p = cm_out_string(&io.out); *p; p++)
         if ((unsigned char)*p < 0x20 && *p != '\n')
             abort();
@@ -121,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input in = {data, data + size};
     tm_reader *reader = reader_with_strings();
-    const an_op_options everything = {true, true, true};
+    const an_op_options everything = {true, true, true, true};
     an_summary *s;
     an_ops *ops;
     if (an_summary_create(&s) != CM_OK || an_ops_create(&everything, &ops) != CM_OK)

@@ -119,10 +119,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tm_reader *r;
     if (tm_reader_open_memory(copy, size - 1, &r) == CM_OK) {
         if (data[0] & 2)
-            tm_reader_only(r, 1u << TM_KIND_run | 1u << (data[0] >> 4));
+            tm_reader_only(r, TM_BIT(run) | 1u << (data[0] >> 4));
         read_all(r);
         if (data[0] & 4) {
-            tm_reader_only(r, 1u << TM_KIND_mark); // in the middle, and at the end
+            tm_reader_only(r, TM_BIT(mark)); // in the middle, and at the end
             read_all(r);
         }
         tm_reader_close(r);

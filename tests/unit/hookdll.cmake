@@ -3,6 +3,8 @@ foreach(test test_reloc test_reloc_scan)
     ortscope_test(${test} SOURCES ${test}.c LIBS hk_reloc)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 endforeach()
+ortscope_test(test_shim_text SOURCES test_shim_text.c LIBS hk_scan)
+target_include_directories(test_shim_text PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 ortscope_test(test_xxh64 SOURCES test_xxh64.c ${CMAKE_SOURCE_DIR}/hookdll/src/xxh64.c LIBS cm_common)
 target_include_directories(test_xxh64 PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 if(WIN32)
@@ -14,16 +16,31 @@ if(WIN32)
     set(hookdll_src ${CMAKE_SOURCE_DIR}/hookdll/src)
     ortscope_test(test_op_tables
                   SOURCES test_op_tables.c ${hookdll_src}/op_kernels.c ${hookdll_src}/op_memory.c
-                          ${hookdll_src}/op_vtables.c
+                          ${hookdll_src}/op_vtables.c ${hookdll_src}/vtable_slots.c
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_op_tables PRIVATE ${hookdll_src})
     target_link_libraries(test_op_tables PRIVATE hook_flags)
+    ortscope_test(test_alloc_arenas
+                  SOURCES test_alloc_arenas.c ${hookdll_src}/alloc_arenas.c ${hookdll_src}/op_memory.c
+                          ${hookdll_src}/registry.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_alloc_arenas PRIVATE ${hookdll_src})
+    target_link_libraries(test_alloc_arenas PRIVATE hook_flags)
+    ortscope_test(test_tap_provider SOURCES test_tap_provider.c ${hookdll_src}/tap_provider.c
+                  LIBS tl_producer ntdll)
+    target_include_directories(test_tap_provider PRIVATE ${hookdll_src})
+    target_link_libraries(test_tap_provider PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
     ortscope_test(test_detour_threads SOURCES test_detour_threads.c detour_code.c LIBS hk_detour
                   TIMEOUT 600)
 endif()
+ortscope_test(test_tap_decode SOURCES test_tap_decode.c LIBS hk_tap)
+target_include_directories(test_tap_decode PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
+ortscope_test(test_alloc_addresses SOURCES test_alloc_addresses.c LIBS hk_scan Threads::Threads
+              LABELS threads)
+target_include_directories(test_alloc_addresses PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 # Finding kernels, on made-up images and on every onnxruntime.dll that scripts/targets has fetched.
 ortscope_test(test_op_scan SOURCES test_op_scan.c LIBS hk_scan)
 target_include_directories(test_op_scan PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)

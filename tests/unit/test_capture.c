@@ -136,6 +136,49 @@ static const char *text_of(int64_t id)
 
 // ------------------------------------------------------------------------------------------- tests
 
+static void emit_ort_event(tl_producer *p, const char *name, const char *fields)
+{
+    tl_OrtEvent event = {.module = 1, .level = 5};
+    const char *const texts[] = {name, fields};
+    TEST_ASSERT_TRUE(emit(p, TL_EVENT_OrtEvent, &event, sizeof event, texts, 2));
+}
+
+#define QNN(message, value, unit, identifier)                                                      \
+    "Timestamp=1\nMessage=" message "\nValue=" value "\nUnit of Measurement=" unit                 \
+    "\nTiming Source=BACKEND\nEvent Level=ROOT\nEvent Identifier=" identifier
+
+static void test_measurements_of_qnn_become_lanes_with_units(void)
+{
+    tl_producer p = claim(11);
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("EXECUTE", "3100", "US", "NULL"));
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("NODE", "6000", "CYCLES", "Conv_1"));
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("EXECUTE", "3100", "US", "NULL"));
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("NODE", "12.5", "US", "Conv_1"));
+    // no numbers, no units, cut texts, another event
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("NODE", "x", "US", "Conv_1"));
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("NODE", "1", "OBJECT", "Conv_1"));
+    emit_ort_event(&p, "QNNProfilingEvent", QNN("NODE", "nan", "US", "Conv_1"));
+    emit_ort_event(&p, "QNNProfilingEvent", "Message=EXECUTE\nValue");
+    emit_ort_event(&p, "EvaluationStart", QNN("EXECUTE", "1", "US", "NULL"));
+    co_capture_drain(g_capture);
+    close_and_read();
+    TEST_ASSERT_EQUAL_size_t(9, g_rows.of_kind[TM_KIND_ort_event]);
+    TEST_ASSERT_EQUAL_size_t(3, g_rows.of_kind[TM_KIND_counter]);
+    TEST_ASSERT_EQUAL_size_t(4, g_rows.of_kind[TM_KIND_sample]);
+    TEST_ASSERT_EQUAL_STRING("execute", text_of(CELL(counter, 0, subject)));
+    TEST_ASSERT_EQUAL_STRING("s", text_of(CELL(counter, 0, unit)));
+    TEST_ASSERT_EQUAL_STRING("node: Conv_1", text_of(CELL(counter, 1, subject)));
+    TEST_ASSERT_EQUAL_STRING("cycles", text_of(CELL(counter, 1, unit)));
+    TEST_ASSERT_EQUAL_INT64(1000000000, CELL(counter, 2, per_unit));
+    TEST_ASSERT_EQUAL_INT64(g_target, CELL(counter, 0, process));
+    // each measurement is a row, also if it is the same again
+    TEST_ASSERT_EQUAL_INT64(3100000, CELL(sample, 0, value));
+    TEST_ASSERT_EQUAL_INT64(6000, CELL(sample, 1, value));
+    TEST_ASSERT_EQUAL_INT64(3100000, CELL(sample, 2, value));
+    TEST_ASSERT_EQUAL_INT64(12500, CELL(sample, 3, value));
+    TEST_ASSERT_EQUAL_INT64(CELL(counter, 0, counter), CELL(sample, 2, counter));
+}
+
 static void test_events_become_rows(void)
 {
     tl_producer p = claim(11);
@@ -321,6 +364,7 @@ static void test_events_from_before_the_file_keep_their_times(void)
 int main(void)
 {
     UNITY_BEGIN();
+    RUN_TEST(test_measurements_of_qnn_become_lanes_with_units);
     RUN_TEST(test_events_become_rows);
     RUN_TEST(test_shapes_are_text);
     RUN_TEST(test_two_targets_keep_their_numbers_apart);

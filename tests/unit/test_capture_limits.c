@@ -123,6 +123,32 @@ static void test_known_numbers_are_found_when_no_more_fit(void)
     co_ids_deinit(&ids);
 }
 
+// Kernels of sessions that come and go: far more than fit at once, each with a number of its own.
+static void test_numbers_that_come_and_go(void)
+{
+    enum { LIVE = 500, PERIOD = 10000, ALL = 3 * CO_IDS_MAX };
+    co_ids ids = {0};
+    TEST_ASSERT_EQUAL_UINT32(1, co_ids_get(&ids, 7, 1000)); // stays
+    for (int64_t number = 1; number <= ALL; number++) {
+        TEST_ASSERT_EQUAL_UINT32(number + 1, co_ids_get(&ids, 1, number));
+        if (number > LIVE) {
+            // Ended, and heard of again from another ring.
+            co_ids_ended(&ids, 1, number - LIVE);
+            TEST_ASSERT_EQUAL_UINT32(number - LIVE + 1, co_ids_get(&ids, 1, number - LIVE));
+        }
+        if (number % PERIOD == 0)
+            co_ids_age(&ids);
+    }
+    TEST_ASSERT_EQUAL_UINT32(1, co_ids_get(&ids, 7, 1000));
+    for (int64_t number = ALL - LIVE + 1; number <= ALL; number++)
+        TEST_ASSERT_EQUAL_UINT32(number + 1, co_ids_get(&ids, 1, number));
+    TEST_ASSERT_TRUE(ids.count <= LIVE + 3 * PERIOD && ids.capacity <= 8 * PERIOD * 2);
+    co_ids_age(&ids);
+    co_ids_age(&ids);
+    TEST_ASSERT_EQUAL_size_t(LIVE + 1, ids.count);
+    co_ids_deinit(&ids);
+}
+
 static void test_events_without_a_number_are_told_as_lost(void)
 {
     tl_producer p = {0};
@@ -182,6 +208,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_known_numbers_are_found_when_no_more_fit);
+    RUN_TEST(test_numbers_that_come_and_go);
     RUN_TEST(test_events_without_a_number_are_told_as_lost);
     RUN_TEST(test_texts_without_room_are_told_once_per_event);
     RUN_TEST(test_rows_without_memory_are_told_when_there_is_some);

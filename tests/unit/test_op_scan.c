@@ -20,6 +20,7 @@ enum {
     SPEAKER = TEXT + 0x100,
     CALLER = TEXT + 0x200,
     OTHER = TEXT + 0x300,
+    MAKER = OTHER + 0x50, // a constructor takes the address of its vtable
     // In the read-only data
     LITERAL = RDATA + 0x10,
     UNWIND = RDATA + 0x80,
@@ -136,6 +137,8 @@ void setUp(void)
     strcpy((char *)g_image + LITERAL, "onnxruntime::OpKernel::ComputeAsync");
     memcpy(g_image + SPEAKER + 0x10, "\x48\x8d\x0d", 3); // lea rcx, [literal]
     put32(SPEAKER + 0x13, LITERAL - (SPEAKER + 0x17));
+    memcpy(g_image + MAKER, "\x48\x8d\x05", 3); // lea rax, [the second vtable]
+    put32(MAKER + 3, VTABLES + 0x40 - (MAKER + 7));
     put_type(KERNEL_TYPE, ".?AVOpKernel@onnxruntime@@");
     for (unsigned i = 0; i < 2; i++) {
         put_vtable(i, SPEAKER);
@@ -189,6 +192,14 @@ static void test_one_way_is_enough(void)
     setUp();
     lose_literal();
     expect(HK_KERNELS_RTTI, 2);
+}
+
+// A runtime whose ComputeAsync is in another slot than we know, and without names
+static void test_literal_alone_needs_a_constructor(void)
+{
+    lose_types();
+    put32(MAKER + 3, VTABLES + 0x48 - (MAKER + 7));
+    expect(HK_KERNELS_UNCLEAR, 0);
 }
 
 static void test_nothing_there(void)
@@ -352,6 +363,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_both_ways_agree);
     RUN_TEST(test_one_way_is_enough);
+    RUN_TEST(test_literal_alone_needs_a_constructor);
     RUN_TEST(test_nothing_there);
     RUN_TEST(test_literal_in_a_function_of_its_own);
     RUN_TEST(test_function_in_parts);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The scanner on every onnxruntime.dll that scripts/targets has fetched, laid out in memory as the
-// loader would: how many kernel classes each way finds, and that the two ways agree.
+// loader would: how many kernel classes each way finds, and that the two ways agree; that the
+// functions in which parts of a session's creation begin are found (api_map.h, LITERAL); which
+// classes are allocators, and that they are not found where another version has their functions.
 //
-//     test_op_scan_real FOLDER       looks at FOLDER/ort-VERSION/onnxruntime.dll
-#include "op_scan.h"
+//     test_op_scan_real FOLDER             looks at FOLDER/ort-VERSION/onnxruntime.dll
+//     test_op_scan_real FOLDER VERSION     at this one alone, whose numbers it only tells
+#include "alloc_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +20,23 @@ typedef struct expectation {
     const char *version;
     hk_kernels_verdict verdict;
     size_t count;
+    uint32_t allocators;
 } expectation;
 
 static const expectation expectations[] = {
-    {"1.15.0", HK_KERNELS_ANCHOR, 465}, {"1.17.0", HK_KERNELS_ANCHOR, 507},
-    {"1.17.3", HK_KERNELS_AGREED, 541}, {"1.20.1", HK_KERNELS_AGREED, 569},
-    {"1.23.2", HK_KERNELS_AGREED, 760}, {"1.30.0", HK_KERNELS_AGREED, 844},
+    {"1.15.0", HK_KERNELS_ANCHOR, 465, 2}, {"1.15.1", HK_KERNELS_ANCHOR, 465, 2},
+    {"1.16.0", HK_KERNELS_ANCHOR, 476, 2}, {"1.16.1", HK_KERNELS_ANCHOR, 476, 2},
+    {"1.16.2", HK_KERNELS_ANCHOR, 481, 2}, {"1.16.3", HK_KERNELS_ANCHOR, 481, 2},
+    {"1.17.0", HK_KERNELS_ANCHOR, 507, 2}, {"1.17.3", HK_KERNELS_AGREED, 541, 6},
+    {"1.18.0", HK_KERNELS_AGREED, 543, 6}, {"1.19.0", HK_KERNELS_AGREED, 548, 6},
+    {"1.19.2", HK_KERNELS_AGREED, 548, 6}, {"1.20.0", HK_KERNELS_AGREED, 569, 5},
+    {"1.20.1", HK_KERNELS_AGREED, 569, 5}, {"1.21.0", HK_KERNELS_AGREED, 626, 5},
+    {"1.21.1", HK_KERNELS_AGREED, 626, 5}, {"1.22.0", HK_KERNELS_AGREED, 748, 6},
+    {"1.23.0", HK_KERNELS_AGREED, 758, 6}, {"1.23.2", HK_KERNELS_AGREED, 760, 6},
+    {"1.24.1", HK_KERNELS_AGREED, 776, 6}, {"1.24.2", HK_KERNELS_AGREED, 776, 6},
+    {"1.24.3", HK_KERNELS_AGREED, 776, 6}, {"1.25.1", HK_KERNELS_AGREED, 800, 7},
+    {"1.26.0", HK_KERNELS_AGREED, 807, 7}, {"1.27.0", HK_KERNELS_AGREED, 810, 7},
+    {"1.29.0", HK_KERNELS_AGREED, 829, 8}, {"1.30.0", HK_KERNELS_AGREED, 844, 8},
 };
 
 static const char *g_folder;
@@ -83,6 +97,42 @@ static void check_names(const hk_scan *s, const uint32_t *rvas, size_t count, bo
     }
 }
 
+static void check_phases(const hk_scan *s, const char *version)
+{
+    uint32_t initialize = 0, save = 0;
+    clock_t begin = clock();
+    hk_scan_outcome first = hk_scan_mention(s, "Initializing session.", &initialize);
+    hk_scan_outcome second = hk_scan_mention(s, "Saving initialized tensors.", &save);
+    printf("%s: parts begin at %x and %x, %ld us\n", version, (unsigned)initialize, (unsigned)save,
+           (long)((clock() - begin) * 1000000 / CLOCKS_PER_SEC));
+    TEST_ASSERT_EQUAL_MESSAGE(HK_SCAN_OK, first, version);
+    TEST_ASSERT_EQUAL_MESSAGE(HK_SCAN_OK, second, version);
+    TEST_ASSERT_TRUE_MESSAGE(initialize != save, version);
+}
+
+static void check_allocators(const hk_scan *s, const expectation *e, bool with_rtti)
+{
+    hk_allocators found;
+    int minor = atoi(e->version + 2);
+    uint32_t arenas = 0;
+    const char *problem = hk_scan_allocators(s, minor, &found);
+    TEST_ASSERT_NULL_MESSAGE(problem, problem);
+    TEST_ASSERT_EQUAL_INT_MESSAGE(with_rtti, found.by_name, e->version);
+    printf("%s: %u allocator classes\n", e->version, (unsigned)found.count);
+    if (e->count)
+        TEST_ASSERT_EQUAL_UINT32_MESSAGE(e->allocators, found.count, e->version);
+    for (uint32_t i = 0; i < found.count; i++) {
+        const char *name = hk_scan_class_name(s, found.rvas[i]);
+        arenas += found.is_arena[i];
+        if (with_rtti)
+            TEST_ASSERT_EQUAL_INT_MESSAGE(strstr(name, "BFCArena") || strstr(name, "AwareArena"),
+                                          found.is_arena[i], name);
+    }
+    TEST_ASSERT_EQUAL_UINT32_MESSAGE(2, arenas, e->version);
+    TEST_ASSERT_NOT_NULL(hk_scan_allocators(s, minor < 23 ? 23 : 22, &found));
+    TEST_ASSERT_NOT_NULL(hk_scan_allocators(s, 14, &found));
+}
+
 static void check_version(const expectation *e)
 {
     static uint32_t first[ROOM], second[ROOM];
@@ -104,16 +154,25 @@ static void check_version(const expectation *e)
     printf("%s: verdict %d, %zu kernel classes (RTTI %zu, anchor %zu, overriding %zu), %ld us\n",
            e->version, (int)verdict, count, found.by_rtti, found.by_anchor, found.overriding,
            (long)((clock() - begin) * 1000000 / CLOCKS_PER_SEC));
-    TEST_ASSERT_EQUAL_MESSAGE(e->verdict, verdict, e->version);
+    if (e->count)
+        TEST_ASSERT_EQUAL_MESSAGE(e->verdict, verdict, e->version);
     TEST_ASSERT_TRUE_MESSAGE(count > 400 && count < 2000, e->version);
     if (e->count)
         TEST_ASSERT_EQUAL_size_t_MESSAGE(e->count, count, e->version);
     check_names(&s, first, count, verdict == HK_KERNELS_AGREED);
+    check_phases(&s, e->version);
+    check_allocators(&s, e, verdict == HK_KERNELS_AGREED);
     free(image);
 }
 
+static const char *g_version;
+
 static void test_every_version(void)
 {
+    if (g_version) {
+        check_version(&(expectation){.version = g_version});
+        return;
+    }
     for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++)
         check_version(&expectations[i]);
 }
@@ -121,6 +180,7 @@ static void test_every_version(void)
 int main(int argc, char **argv)
 {
     g_folder = argc > 1 ? argv[1] : ".";
+    g_version = argc > 2 ? argv[2] : NULL;
     UNITY_BEGIN();
     RUN_TEST(test_every_version);
     int failures = UNITY_END();

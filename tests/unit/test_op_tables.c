@@ -20,14 +20,20 @@ void *hk_alloc(size_t bytes)
     return calloc(1, bytes);
 }
 
-void *hk_op_compute(void *self, void *status, void *context)
+static const hk_vtable *g_called; // what the entry point said
+
+void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
 {
-    return hk_vtable_of(self)->compute(self, status, context);
+    g_called = v;
+    return status ? v->compute(self, status, context) : NULL;
 }
 
-void *hk_op_destroy(void *self, unsigned flags)
+void *hk_op_destroy(void *self, unsigned flags, const hk_vtable *v)
 {
-    return hk_vtable_of(self)->destroy(self, flags);
+    (void)self;
+    (void)flags;
+    g_called = v;
+    return NULL;
 }
 
 static void **slots_of(uint32_t i)
@@ -82,19 +88,31 @@ static void check_protection(void)
 
 // ---------------------------------------------------------------------------------------- vtables
 
+static const hk_vtable *called_by(void **vtable, int slot)
+{
+    g_called = NULL;
+    if (slot == 0)
+        ((hk_destroy_fn *)(uintptr_t)vtable[0])(&vtable, 0);
+    else
+        ((hk_compute_fn *)(uintptr_t)vtable[1])(&vtable, NULL, NULL);
+    TEST_ASSERT_NOT_NULL(g_called);
+    return g_called;
+}
+
 static void test_swapped_and_put_back(void)
 {
     for (int round = 0; round < 3; round++) {
         TEST_ASSERT_EQUAL_UINT32(COUNT, hk_vtables_swap(&g_module));
         check_protection();
         for (uint32_t i = 0; i < COUNT; i++) {
-            void *object = slots_of(i);
             void **before = (void **)(void *)(g_before + TABLES + i * TABLE_BYTES);
-            TEST_ASSERT_EQUAL_PTR((void *)(uintptr_t)hk_op_destroy, slots_of(i)[0]);
-            TEST_ASSERT_EQUAL_PTR((void *)(uintptr_t)hk_op_compute, slots_of(i)[1]);
+            for (int slot = 0; slot < 2; slot++) {
+                const hk_vtable *v = called_by(slots_of(i), slot);
+                TEST_ASSERT_EQUAL_PTR(slots_of(i), (void *)atomic_load(&v->address));
+                TEST_ASSERT_EQUAL_PTR(before[0], (void *)(uintptr_t)v->destroy);
+                TEST_ASSERT_EQUAL_PTR(before[1], (void *)(uintptr_t)v->compute);
+            }
             TEST_ASSERT_EQUAL_PTR(before[2], slots_of(i)[2]);
-            TEST_ASSERT_EQUAL_PTR(before[0], (void *)(uintptr_t)hk_vtable_of(&object)->destroy);
-            TEST_ASSERT_EQUAL_PTR(before[1], (void *)(uintptr_t)hk_vtable_of(&object)->compute);
         }
         hk_vtables_restore(&g_module);
         TEST_ASSERT_EQUAL_MEMORY(g_before, g_base, sizeof g_before);
@@ -110,7 +128,7 @@ static void test_somebody_elses_vtables_stay_theirs(void)
     memcpy(g_before, g_base, sizeof g_before);
     TEST_ASSERT_EQUAL_UINT32(COUNT - 2, hk_vtables_swap(&g_module));
     TEST_ASSERT_EQUAL_PTR(&theirs, slots_of(5)[1]);
-    TEST_ASSERT_NOT_EQUAL((void *)(uintptr_t)hk_op_destroy, slots_of(5)[0]);
+    TEST_ASSERT_EQUAL_MEMORY(g_before + TABLES + 5 * TABLE_BYTES, slots_of(5), TABLE_BYTES);
     TEST_ASSERT_EQUAL_PTR(&theirs, slots_of(9)[0]);
     hk_vtables_restore(&g_module);
     TEST_ASSERT_EQUAL_MEMORY(g_before, g_base, sizeof g_before);
@@ -141,31 +159,60 @@ static void test_calls_find_their_way_for_ever(void)
     TEST_ASSERT_EQUAL_INT(2, calls);
 }
 
+// Tools that put themselves before a single object copy its whole vtable, with our slots in it.
+static void test_copied_vtable_works_like_the_original(void)
+{
+    void *copy[5], *object = copy;
+    int calls = 0, status;
+    hk_vtables_swap(&g_module);
+    memcpy(copy, slots_of(7), sizeof copy);
+    TEST_ASSERT_EQUAL_PTR(slots_of(7), (void *)atomic_load(&called_by(copy, 0)->address));
+    TEST_ASSERT_EQUAL_PTR(&status, ((hk_compute_fn *)(uintptr_t)copy[1])(&object, &status, &calls));
+    hk_vtables_restore(&g_module);
+    TEST_ASSERT_EQUAL_PTR(&status, ((hk_compute_fn *)(uintptr_t)copy[1])(&object, &status, &calls));
+    TEST_ASSERT_EQUAL_INT(2, calls);
+    // Copied, then swapped again: the copy leads to the same place.
+    hk_vtables_swap(&g_module);
+    TEST_ASSERT_EQUAL_PTR(copy[1], slots_of(7)[1]);
+    hk_vtables_restore(&g_module);
+}
+
 // ---------------------------------------------------------------------------------------- kernels
 
 static void test_kernel_is_found_until_retired(void)
 {
     static hk_vtable one, other;
+    static hk_session owner = {.id = 5};
     int object = 0;
+    hk_session *whose;
     TEST_ASSERT_NULL(hk_kernel_find(&object, 1));
     hk_kernel *k = hk_kernel_take_up(&object, &one, 1);
     uint32_t first = k->id;
     TEST_ASSERT_EQUAL_PTR(k, hk_kernel_find(&object, 1));
     TEST_ASSERT_EQUAL_PTR(k, hk_kernel_take_up(&object, &one, 1));
-    TEST_ASSERT_EQUAL_UINT32(first, hk_kernel_retire(&object, 1));
+    hk_kernel_belongs(k, &owner);
+    TEST_ASSERT_EQUAL_UINT32(first, hk_kernel_retire(&object, 1, &whose));
+    TEST_ASSERT_EQUAL_PTR(&owner, whose);
     TEST_ASSERT_NULL(hk_kernel_find(&object, 1));
-    TEST_ASSERT_EQUAL_UINT32(0, hk_kernel_retire(&object, 1));
+    TEST_ASSERT_EQUAL_UINT32(0, hk_kernel_retire(&object, 1, &whose));
+    TEST_ASSERT_NULL(whose);
     // Another kernel at the same address at once
     k = hk_kernel_take_up(&object, &one, 1);
     TEST_ASSERT_NOT_EQUAL(first, k->id);
     TEST_ASSERT_EQUAL_UINT32(HK_SET_UNTOLD, atomic_load(&k->set));
+    // Its session has gone, and another one has come to that session's place
+    hk_kernel_belongs(k, &owner);
+    owner.id = 6;
+    hk_kernel_retire(&object, 1, &whose);
+    TEST_ASSERT_NULL(whose);
+    k = hk_kernel_take_up(&object, &one, 1);
     // One of another class whose predecessor died unseen
     uint32_t second = k->id;
     k = hk_kernel_take_up(&object, &other, 1);
     TEST_ASSERT_NOT_EQUAL(second, k->id);
     // What is known from an earlier arming does not count.
     TEST_ASSERT_NULL(hk_kernel_find(&object, 3));
-    TEST_ASSERT_EQUAL_UINT32(0, hk_kernel_retire(&object, 3));
+    TEST_ASSERT_EQUAL_UINT32(0, hk_kernel_retire(&object, 3, &whose));
     hk_kernel_take_up(&object, &one, 3);
     hk_kernels_clear();
     TEST_ASSERT_NULL(hk_kernel_find(&object, 3));
@@ -178,6 +225,7 @@ static DWORD WINAPI churn(void *parameter)
 {
     static uint64_t objects[THREADS][OBJECTS][2];
     static hk_vtable vtable;
+    hk_session *whose;
     size_t mine = (size_t)(uintptr_t)parameter;
     uint32_t ids[OBJECTS] = {0}, state = (uint32_t)mine + 1;
     for (int i = 0; i < ROUNDS; i++) {
@@ -195,7 +243,7 @@ static DWORD WINAPI churn(void *parameter)
         if (k->id != ids[n])
             return 1;
         if (state >> 24 & 1) {
-            if (hk_kernel_retire(object, 5) != ids[n])
+            if (hk_kernel_retire(object, 5, &whose) != ids[n])
                 return 2;
             ids[n] = 0;
         }
@@ -246,6 +294,7 @@ int main(void)
     RUN_TEST(test_somebody_elses_vtables_stay_theirs);
     RUN_TEST(test_changed_behind_our_back);
     RUN_TEST(test_calls_find_their_way_for_ever);
+    RUN_TEST(test_copied_vtable_works_like_the_original);
     RUN_TEST(test_kernel_is_found_until_retired);
     RUN_TEST(test_kernels_of_many_threads);
     RUN_TEST(test_memory_that_is_not_there);

@@ -67,7 +67,7 @@ static void flush(void)
     TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_flush(g_writer));
 }
 
-static void read_kinds(uint32_t kinds, bool measure)
+static void read_kinds(uint64_t kinds, bool measure)
 {
     tm_reader *reader;
     tm_block block;
@@ -84,7 +84,7 @@ static void read_kinds(uint32_t kinds, bool measure)
 
 static const an_op_table *table_of(an_op_choice choice)
 {
-    const uint32_t all = (1u << TM_KIND_COUNT) - 1, ops = 1u << TM_KIND_op;
+    const uint64_t all = UINT64_MAX, ops = TM_BIT(op);
     if (!g_ops) {
         TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_close(g_writer));
         TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_create(&g_options, &g_ops));
@@ -372,18 +372,18 @@ static void test_percentiles(void)
     op_at(2, 0, 1, 300000, 77777, 0, 1); // loading is in no percentile
     table(AN_BY_NODE);
     TEST_ASSERT_EQUAL_INT(CM_OK, an_op_table_measure(g_table, 2));
-    read_kinds(1u << TM_KIND_op, true);
+    read_kinds(TM_BIT(op), true);
     const an_op_row *a = row_of(g_table, "a", "Add"), *b = row_of(g_table, "b", "Add");
     TEST_ASSERT_EQUAL_DOUBLE(50, an_op_percentile_ns(a, 500000));
     TEST_ASSERT_EQUAL_DOUBLE(95, an_op_percentile_ns(a, 950000));
     TEST_ASSERT_EQUAL_DOUBLE(10000, an_op_percentile_ns(b, 990000));
     table(AN_BY_TYPE);
     TEST_ASSERT_EQUAL_INT(CM_OK, an_op_table_measure(g_table, 1));
-    read_kinds(1u << TM_KIND_op, true);
+    read_kinds(TM_BIT(op), true);
     TEST_ASSERT_EQUAL_UINT64(101, g_table->rows[0].durations->count);
     table(AN_BY_NODE);
     TEST_ASSERT_EQUAL_INT(CM_OK, an_op_table_measure(g_table, 1)); // only the first row
-    read_kinds(1u << TM_KIND_op, true);
+    read_kinds(TM_BIT(op), true);
     TEST_ASSERT_FALSE(an_known(an_op_percentile_ns(&g_table->rows[1], 500000)));
 }
 
@@ -412,14 +412,14 @@ static void test_hostile_values(void)
     ROW(kernel, INT64_MIN, INT64_MAX, -1, -1, 123456, -5, 99999, -1, INT64_MAX, -1, -1, -1);
     ROW(kernel_shape, -1, -1, -1, INT64_MAX, INT64_MIN, -1, -1, -1);
     ROW(run, INT64_MAX, INT64_MAX, 1, 0, INT64_MAX, 0, 0, 1, -1, -1);
-    g_options = (an_op_options){true, true, true};
+    g_options = (an_op_options){true, true, true, true};
     const an_op_table *t = table(AN_BY_NODE);
     TEST_ASSERT_EQUAL_UINT64(N * N * N, t->all.calls);
     for (size_t i = 0; i < t->row_count; i++)
         TEST_ASSERT_TRUE(t->rows[i].sums.self_ns <= t->rows[i].sums.total_ns);
     table(AN_BY_THREAD);
     TEST_ASSERT_EQUAL_INT(CM_OK, an_op_table_measure(g_table, SIZE_MAX));
-    read_kinds(1u << TM_KIND_op, true);
+    read_kinds(TM_BIT(op), true);
 }
 
 static void test_ten_thousand_kernels(void)

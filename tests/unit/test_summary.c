@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Summaries of timelines made with the real writer, against what was put into them.
-#include "analysis/summary.h"
-#include "common/os.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unity.h>
 
 #define PATH "test_summary.ortl"
-#define MS   ((int64_t)1000000)
+#include "summary_fixture.h"
 
-static tm_writer *g_writer;
-static tm_reader *g_reader;
-static an_summary *g_summary;
-
-void setUp(void)
-{
-    tm_header header = {"0.1.0", 1767323045000000000u, "Windows", "CPU", 2};
-    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_create(PATH, &header, &g_writer));
-}
-
-void tearDown(void)
-{
-    an_summary_destroy(g_summary);
-    tm_reader_close(g_reader);
-    g_summary = NULL;
-    g_reader = NULL;
-    cm_file_remove(PATH);
-}
-
-static int64_t text(const char *s)
-{
-    return tm_writer_string(g_writer, s, strlen(s));
-}
-
-#define ROW(kind, ...) tm_writer_row(g_writer, TM_KIND_##kind, (const int64_t[]){__VA_ARGS__})
+#define MS ((int64_t)1000000)
 
 static void session(int64_t id, int64_t source, int64_t status)
 {
-    ROW(session, id, 1, 5 * MS, 3 * MS, source, status, text("model.onnx"), -1, 0, 0, 0, 0,
-        text("CPUExecutionProvider"), 0, 1);
+    ROW(session, id, 1, 5 * MS, 3 * MS, source, status, TEXT("model.onnx"), -1, 0, 0, 0, 0,
+        TEXT("CPUExecutionProvider"), 0, 1);
 }
 
 static void run(int64_t of, int64_t number, int64_t begin, int64_t duration, int64_t status,
@@ -113,6 +85,19 @@ static void test_nothing_is_invented_for_a_session_from_before(void)
 }
 
 // Runs of eight threads end in another order than they begin; jitter goes by the begin.
+static void test_nothing_is_invented_for_a_session_that_events_told_late(void)
+{
+    ROW(session, 1, 1, 5 * MS, 0, 8, 0, 0, -1, 0, 0, 0, 0, 0, 0, 1);
+    ROW(session, 2, 1, 5 * MS, 3 * MS, 8, 0, 0, -1, 0, 0, 0, 0, 0, 0, 1);
+    run(1, 1, 100, 50, 0, 0);
+    run(2, 1, 100, 50, 0, 0);
+    const an_summary *s = summarize();
+    TEST_ASSERT_FALSE(an_known(an_session_load_ns(&s->sessions[0])));
+    TEST_ASSERT_FALSE(an_known(an_session_first_ns(&s->sessions[0])));
+    TEST_ASSERT_EQUAL_DOUBLE(3e6, an_session_load_ns(&s->sessions[1]));
+    TEST_ASSERT_EQUAL_DOUBLE(50, an_session_first_ns(&s->sessions[1]));
+}
+
 static void test_jitter_in_order_of_begin(void)
 {
     enum { COUNT = 20000 };
@@ -140,7 +125,7 @@ static void test_batches_and_shapes(void)
     run(1, 1, 100, 10, 0, 3); // before its shape is known
     TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_flush(g_writer));
     ROW(shape, 1, 1, 0, 1, 8);
-    ROW(tensor, 1, 0, text("x"), 1, 1, text("8,3"));
+    ROW(tensor, 1, 0, TEXT("x"), 1, 1, TEXT("8,3"));
     ROW(shape, 2, 1, 0, 1, 8);
     ROW(shape, 3, 1, 0, 1, 1);
     ROW(shape, 4, 1, 0, 0, -1);
@@ -190,8 +175,8 @@ static void test_messages_are_grouped(void)
 {
     session(1, 0, 0);
     for (int64_t i = 1; i <= 10; i++)
-        ROW(log, 1, i, 2, 1, i, 2, text(i % 2 ? "odd" : "even"));
-    ROW(log, 1, 11, 3, 0, 0, 0, text("odd"));
+        ROW(log, 1, i, 2, 1, i, 2, TEXT(i % 2 ? "odd" : "even"));
+    ROW(log, 1, 11, 3, 0, 0, 0, TEXT("odd"));
     const an_summary *s = summarize();
     TEST_ASSERT_EQUAL_size_t(3, s->message_count);
     TEST_ASSERT_EQUAL_STRING("odd", s->messages[0].text);
@@ -203,8 +188,8 @@ static void test_messages_are_grouped(void)
 
 static void test_target_losses_and_overhead(void)
 {
-    ROW(process, 2, 20, 1, 0, 2, text("child.exe"));
-    ROW(process, 1, 10, 0, 1, 0, text("parent.exe"));
+    ROW(process, 2, 20, 1, 0, 2, TEXT("child.exe"));
+    ROW(process, 1, 10, 0, 1, 0, TEXT("parent.exe"));
     ROW(process_end, 1, 50 * MS, 0, 42);
     ROW(overhead, 1, 1, 100);
     ROW(overhead, 2, 1, 9000); // interrupted: the median is what counts
@@ -225,6 +210,48 @@ static void test_target_losses_and_overhead(void)
     TEST_ASSERT_EQUAL_INT64(150, an_summary_overhead_ns(s));
     TEST_ASSERT_DOUBLE_WITHIN(1e-12, 0.1, an_summary_overhead_share(s));
     TEST_ASSERT_EQUAL_INT64(50 * MS, s->end_ns);
+}
+
+static void counter(int64_t id, const char *name, int64_t per_unit, int64_t total)
+{
+    ROW(counter, id, 0, TEXT("process"), TEXT(name), TEXT("s"), per_unit, total, 1, 1, -1, 0);
+}
+
+static void test_processor_and_memory_of_the_target(void)
+{
+    ROW(process, 1, 4242, 0, 0, 0, TEXT("app.exe"));
+    counter(1, "cpu_user", 1000000, 1);
+    counter(2, "cpu_kernel", 1000000, 1);
+    counter(3, "peak_working_set", 1, 0);
+    ROW(sample, 1, 100 * MS, 5000000, 1); // what came before the attach does not count
+    ROW(sample, 2, 100 * MS, 700000, 1);
+    ROW(sample, 3, 100 * MS, 111, 1);
+    ROW(sample, 1, 200 * MS, 5900000, 1);
+    ROW(sample, 2, 300 * MS, 1000000, 1);
+    ROW(sample, 3, 300 * MS, 333, 1);
+    ROW(sample, 1, 600 * MS, 0, 0); // it has gone: not a value
+    ROW(sample, 3, 600 * MS, 0, 0);
+    ROW(process_end, 1, 500 * MS, 0, 0);
+    const an_summary *s = summarize();
+    TEST_ASSERT_DOUBLE_WITHIN(1e-9, (0.9 + 0.3) / 0.4, an_summary_cpu(s));
+    TEST_ASSERT_EQUAL_DOUBLE(333, an_summary_peak_memory(s));
+}
+
+static void test_means_are_weighted_by_time(void)
+{
+    counter(1, "level", 10, 0);
+    ROW(sample, 1, 100 * MS, 50, 1);
+    ROW(sample, 1, 200 * MS, -10, 1);
+    ROW(sample, 1, 500 * MS, 0, 0); // nobody knows for 400 ms
+    ROW(sample, 1, 900 * MS, 20, 1);
+    ROW(mark, 1000 * MS, 0);
+    const an_summary *s = summarize();
+    const an_counter *n = &s->counters.items[0];
+    TEST_ASSERT_DOUBLE_WITHIN(1e-9, (5.0 * 100 - 1.0 * 300 + 2.0 * 100) / 500, an_counter_mean(n));
+    TEST_ASSERT_EQUAL_INT64(-10, n->min);
+    TEST_ASSERT_EQUAL_INT64(50, n->max);
+    TEST_ASSERT_FALSE(an_known(an_summary_cpu(s)));
+    TEST_ASSERT_FALSE(an_known(an_summary_peak_memory(s)));
 }
 
 static void test_absurd_numbers_do_no_harm(void)
@@ -269,11 +296,14 @@ int main(void)
     RUN_TEST(test_latencies_of_successful_runs_only);
     RUN_TEST(test_one_run_has_no_spread);
     RUN_TEST(test_nothing_is_invented_for_a_session_from_before);
+    RUN_TEST(test_nothing_is_invented_for_a_session_that_events_told_late);
     RUN_TEST(test_jitter_in_order_of_begin);
     RUN_TEST(test_batches_and_shapes);
     RUN_TEST(test_tables_are_bounded);
     RUN_TEST(test_messages_are_grouped);
     RUN_TEST(test_target_losses_and_overhead);
+    RUN_TEST(test_processor_and_memory_of_the_target);
+    RUN_TEST(test_means_are_weighted_by_time);
     RUN_TEST(test_absurd_numbers_do_no_harm);
     RUN_TEST(test_a_million_runs);
     return UNITY_END();

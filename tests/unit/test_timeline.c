@@ -59,6 +59,14 @@ static void test_header_comes_back(void)
     tm_reader_close(r);
 }
 
+// Whoever prints rows calls what they are "kind".
+static void test_no_column_is_named_kind(void)
+{
+    for (tm_kind kind = 0; kind < TM_KIND_COUNT; kind++)
+        for (unsigned k = 0; k < tm_kind_get(kind)->column_count; k++)
+            TEST_ASSERT_TRUE(strcmp(tm_kind_get(kind)->columns[k].name, "kind") != 0);
+}
+
 // Every kind with 1, 2 and 257 rows of values from the whole range of int64: the differences
 // between them overflow, too.
 static void test_every_kind_round_trips_with_extreme_values(void)
@@ -213,8 +221,8 @@ static void test_a_flush_defines_things_before_their_use(void)
 static void test_only_the_wanted_kinds_come(void)
 {
     sample_content all, some;
-    static const uint32_t masks[] = {1u << TM_KIND_run, 1u << TM_KIND_mark | 1u << TM_KIND_tensor,
-                                     0, 1u << TM_KIND_process, UINT32_MAX};
+    static const uint64_t masks[] = {TM_BIT(run), TM_BIT(mark) | TM_BIT(tensor), 0, TM_BIT(process),
+                                     UINT64_MAX};
     TEST_ASSERT_EQUAL(CM_OK, sample_write(g_path));
     tm_reader *r = open_reader();
     TEST_ASSERT_EQUAL(CM_OK, sample_read(r, &all));
@@ -368,6 +376,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_header_comes_back);
+    RUN_TEST(test_no_column_is_named_kind);
     RUN_TEST(test_every_kind_round_trips_with_extreme_values);
     RUN_TEST(test_constant_columns_take_no_room);
     RUN_TEST(test_strings_are_interned_and_come_before_their_use);

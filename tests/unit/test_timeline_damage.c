@@ -74,7 +74,7 @@ static void expect_first(const sample_content *got, size_t count)
 }
 
 // The blocks of `got` are the first ones of the wanted kinds.
-static void expect_prefix(const sample_content *got, uint32_t mask)
+static void expect_prefix(const sample_content *got, uint64_t mask)
 {
     size_t at = 0;
     for (size_t i = 0; i < got->count; i++) {
@@ -156,7 +156,7 @@ static void test_cut_files_on_disk_too(void)
 
 // One changed byte: what is before its block comes, the block and what is behind does not, and the
 // damage is told. (In the header nothing comes, or all when the byte did not matter.)
-static void check_changed_byte(size_t place, uint32_t mask)
+static void check_changed_byte(size_t place, uint64_t mask)
 {
     tm_reader *r = NULL;
     sample_content got;
@@ -165,10 +165,10 @@ static void check_changed_byte(size_t place, uint32_t mask)
         TEST_ASSERT_TRUE(place < g_ends[0]);
         return;
     }
-    if (mask != UINT32_MAX)
+    if (mask != UINT64_MAX)
         tm_reader_only(r, mask);
     TEST_ASSERT_EQUAL(CM_OK, sample_read(r, &got));
-    if (mask != UINT32_MAX) {
+    if (mask != UINT64_MAX) {
         expect_prefix(&got, mask);
     } else if (place < g_ends[0]) {
         expect_prefix(&got, mask);
@@ -191,9 +191,9 @@ static void test_every_changed_byte_is_noticed(void)
     for (size_t place = 0; place < g_file.len; place++)
         for (size_t i = 0; i < sizeof changes; i++) {
             g_file.data[place] ^= changes[i];
-            check_changed_byte(place, UINT32_MAX);
+            check_changed_byte(place, UINT64_MAX);
             if (i == 0)
-                check_changed_byte(place, 1u << TM_KIND_run | 1u << TM_KIND_mark);
+                check_changed_byte(place, TM_BIT(run) | TM_BIT(mark));
             g_file.data[place] ^= changes[i];
         }
 }
@@ -243,7 +243,7 @@ static void with_index(cm_buf *out, const tm_index_entry *entries, size_t count,
     cm_buf_deinit(&scratch);
 }
 
-static void expect_all_of(const cm_buf *file, uint32_t mask)
+static void expect_all_of(const cm_buf *file, uint64_t mask)
 {
     tm_reader *r;
     sample_content got;
@@ -262,7 +262,7 @@ static void expect_all_of(const cm_buf *file, uint32_t mask)
 
 static void expect_all_runs(const cm_buf *file)
 {
-    expect_all_of(file, 1u << TM_KIND_run | 1u << TM_KIND_session | 1u << TM_KIND_mark);
+    expect_all_of(file, TM_BIT(run) | TM_BIT(session) | TM_BIT(mark));
 }
 
 static size_t true_index(tm_index_entry *entries)
@@ -316,7 +316,7 @@ static void test_a_wrong_index_changes_nothing(void)
         memmove(bad + i, bad + i + 1, (count - i - 1) * sizeof *bad);
         with_index(&file, bad, count - 1, UINT64_MAX);
         if (good[i - 1].kind != TM_KIND_env)
-            expect_all_of(&file, ~(1u << TM_KIND_env));
+            expect_all_of(&file, ~(TM_BIT(env)));
     }
     cm_buf_deinit(&file);
 }

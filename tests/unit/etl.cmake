@@ -1,0 +1,5 @@
+# Tests of the .etl reader, on files that they make themselves.
+foreach(test test_etl test_etl_import test_etl_tracelogging)
+    ortscope_test(${test} SOURCES ${test}.c etl_maker.c LIBS co_collector TIMEOUT 300)
+    target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/collector/src/etl)
+endforeach()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Arenas by address and by handle: one that is gone is not found, even if another has its place or
+// its address; one that is being asked for its state is not destroyed meanwhile.
+#include "alloc.h"
+#include "op.h"
+
+#include <unity.h>
+
+hk_state g_hk;
+static hk_module g_runtime = {.minor = 30};
+static hk_alloc_module g_module = {.runtime = &g_runtime};
+static hk_alloc_class g_arena_class = {.module = &g_module, .is_arena = true};
+static hk_thread g_thread;
+static int g_object, g_other;
+
+bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
+             size_t fixed_bytes, const hk_text *texts, size_t count)
+{
+    (void)t, (void)epoch, (void)event, (void)ticks;
+    (void)fixed, (void)fixed_bytes, (void)texts, (void)count;
+    return true;
+}
+
+hk_text hk_text_of(const char *text)
+{
+    return (hk_text){text, 0};
+}
+
+size_t hk_class_text(const char *decorated, char *out, size_t capacity)
+{
+    (void)decorated, (void)out, (void)capacity;
+    return 0;
+}
+
+void setUp(void) {}
+
+void tearDown(void)
+{
+    hk_arenas_clear();
+}
+
+static void test_found_until_retired(void)
+{
+    hk_arena *a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    uint64_t handle = hk_arena_handle(a);
+    TEST_ASSERT_EQUAL_PTR(a, hk_arena_find(&g_object));
+    TEST_ASSERT_EQUAL_PTR(a, hk_arena_at(handle));
+    hk_arena_retire(&g_thread, 1, &g_object);
+    TEST_ASSERT_NULL(hk_arena_find(&g_object));
+    TEST_ASSERT_NULL(hk_arena_at(handle));
+    TEST_ASSERT_NULL(hk_arena_hold(handle));
+    hk_arena *next = hk_arena_take_up(&g_other, &g_arena_class, true);
+    TEST_ASSERT_EQUAL_PTR(a, next); // the same place
+    TEST_ASSERT_NULL(hk_arena_at(handle));
+    TEST_ASSERT_NULL(hk_arena_hold(handle));
+    TEST_ASSERT_EQUAL_UINT32(0, atomic_load(&next->held));
+}
+
+static DWORD WINAPI destroy(void *done)
+{
+    hk_arena_retire(&g_thread, 1, &g_object);
+    atomic_store((_Atomic uint32_t *)done, 1);
+    return 0;
+}
+
+static void test_not_destroyed_while_held(void)
+{
+    _Atomic uint32_t done = 0;
+    hk_arena *a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    uint64_t handle = hk_arena_handle(a);
+    TEST_ASSERT_EQUAL_PTR(a, hk_arena_hold(handle));
+    HANDLE thread = CreateThread(NULL, 0, destroy, &done, 0, NULL);
+    while (hk_arena_at(handle)) // nobody else takes it up from here on
+        Sleep(0);
+    TEST_ASSERT_NULL(hk_arena_hold(handle));
+    TEST_ASSERT_EQUAL_UINT32(WAIT_TIMEOUT, WaitForSingleObject(thread, 100));
+    TEST_ASSERT_EQUAL_UINT32(0, atomic_load(&done));
+    hk_arena_let_go(a);
+    TEST_ASSERT_EQUAL_UINT32(WAIT_OBJECT_0, WaitForSingleObject(thread, 60000));
+    CloseHandle(thread);
+}
+
+// Who holds it was killed: the program waits a moment, not for ever.
+static void test_held_for_ever(void)
+{
+    hk_arena *a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    TEST_ASSERT_EQUAL_PTR(a, hk_arena_hold(hk_arena_handle(a)));
+    hk_arena_retire(&g_thread, 1, &g_object);
+    TEST_ASSERT_NULL(hk_arena_find(&g_object));
+    hk_arena_let_go(a);
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_found_until_retired);
+    RUN_TEST(test_not_destroyed_while_held);
+    RUN_TEST(test_held_for_ever);
+    return UNITY_END();
+}

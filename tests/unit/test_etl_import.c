@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// From a recording to a timeline: who is who, runs and sessions by ORT's own events, what the
+// kernel tells, and what must not get into the file.
+#include "etl_maker.h"
+
+#include "collector/etl_import.h"
+#include "common/os.h"
+#include "timeline/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unity.h>
+
+#define PATH "test_etl_import.ortl"
+#define US   10 // ticks of the clock
+
+static etl_maker g_maker;
+static co_etl_import_stats g_stats;
+
+typedef struct row {
+    tm_kind kind;
+    int64_t values[TM_MAX_COLUMNS];
+    char text[3][160]; // its texts, in the order of the columns
+} row;
+
+static row g_rows[256];
+static size_t g_row_count;
+
+void setUp(void)
+{
+    etl_begin(&g_maker, &etl_head_usual);
+    g_row_count = 0;
+}
+
+void tearDown(void)
+{
+    etl_free(&g_maker);
+    cm_file_remove(PATH);
+}
+
+static void take_block(tm_reader *r, const tm_block *b)
+{
+    const tm_kind_info *info = tm_kind_get(b->kind);
+    for (size_t i = 0; i < b->row_count && g_row_count < 256; i++) {
+        row *to = &g_rows[g_row_count++];
+        unsigned texts = 0;
+        to->kind = b->kind;
+        for (unsigned c = 0; c < info->column_count; c++) {
+            to->values[c] = b->columns[c][i];
+            if (info->columns[c].type == TM_STR && texts < 3)
+                snprintf(to->text[texts++], sizeof to->text[0], "%s",
+                         tm_reader_string(r, b->columns[c][i]));
+        }
+    }
+}
+
+static bool on_event(void *context, const co_etl_event *e)
+{
+    co_etl_people_event(context, e);
+    return true;
+}
+
+static void import(void)
+{
+    co_etl *e = NULL;
+    co_etl_people *people = NULL;
+    tm_reader *reader = NULL;
+    tm_block block;
+    etl_end(&g_maker);
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_open_memory(g_maker.file.data, g_maker.file.len, &e));
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(&people));
+    co_etl_visitor v = {.context = people, .event = on_event};
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
+    co_etl_import_options options = {.output = PATH, .damages = 2};
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_import(e, people, &options, &g_stats));
+    co_etl_people_destroy(people);
+    co_etl_close(e);
+    TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(PATH, &reader));
+    while (tm_reader_next(reader, &block) == CM_OK)
+        take_block(reader, &block);
+    TEST_ASSERT_NULL(tm_reader_damage(reader));
+    tm_reader_close(reader);
+}
+
+// The n-th row of a kind, NULL if there are fewer.
+static const row *row_of(tm_kind kind, size_t n)
+{
+    for (size_t i = 0; i < g_row_count; i++)
+        if (g_rows[i].kind == kind && n-- == 0)
+            return &g_rows[i];
+    return NULL;
+}
+
+static const row *need(tm_kind kind, size_t n)
+{
+    const row *r = row_of(kind, n);
+    TEST_ASSERT_NOT_NULL_MESSAGE(r, tm_kind_get(kind)->name);
+    return r;
+}
+
+#define VALUE(kind, n, column) need(TM_KIND_##kind, n)->values[TM_##kind##_##column]
+
+static int64_t process_with_pid(int64_t pid)
+{
+    for (size_t i = 0; i < g_row_count; i++) {
+        if (g_rows[i].kind == TM_KIND_process && g_rows[i].values[TM_process_pid] == pid)
+            return g_rows[i].values[TM_process_process];
+        if (g_rows[i].kind == TM_KIND_bystander && g_rows[i].values[TM_bystander_pid] == pid)
+            return g_rows[i].values[TM_bystander_process];
+    }
+    return -1;
+}
+
+static void test_processes_with_ort_are_followed(void)
+{
+    etl_process(&g_maker, 3, 1000, 4, 0, "System");
+    etl_process(&g_maker, 1, 1000 + 50 * US, 100, 4, "app.exe");
+    etl_image(&g_maker, 1000 + 60 * US, 100, "C:\\x\\OnnxRuntime.dll");
+    etl_image(&g_maker, 1000 + 61 * US, 4, "C:\\private\\other.dll");
+    etl_process(&g_maker, 2, 1000 + 90 * US, 100, 4, "app.exe");
+    import();
+    TEST_ASSERT_EQUAL_UINT64(1, g_stats.processes);
+    TEST_ASSERT_EQUAL_INT64(100, VALUE(process, 0, pid));
+    TEST_ASSERT_EQUAL_INT64(3, VALUE(process, 0, how));
+    TEST_ASSERT_EQUAL_INT64(50000, VALUE(process, 0, time));
+    TEST_ASSERT_EQUAL_STRING("app.exe", need(TM_KIND_process, 0)->text[0]);
+    TEST_ASSERT_EQUAL_STRING("C:\\x\\OnnxRuntime.dll", need(TM_KIND_module, 0)->text[0]);
+    TEST_ASSERT_EQUAL_INT64(0, VALUE(process_end, 0, reason));
+    TEST_ASSERT_EQUAL_INT64(3, VALUE(process_end, 0, exit_code));
+    TEST_ASSERT_EQUAL_INT64(90000, VALUE(process_end, 0, time));
+    TEST_ASSERT_EQUAL_STRING("System", need(TM_KIND_bystander, 0)->text[0]);
+    TEST_ASSERT_NULL(row_of(TM_KIND_image, 1)); // nothing of the bystander's
+    TEST_ASSERT_EQUAL_INT64(6, VALUE(lost, 0, cause));
+    TEST_ASSERT_EQUAL_INT64(2, VALUE(lost, 0, events));
+}
+
+static void test_nothing_private_is_written(void)
+{
+    static const char wide[] = "--secret command line";
+    cm_file *file = NULL;
+    static char bytes[65536];
+    size_t len;
+    etl_process(&g_maker, 3, 1000, 100, 4, "app.exe");
+    etl_ort(&g_maker, "EvaluationStart", 1100, 100, 7, 1);
+    import();
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_open(PATH, &file));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_read_at(file, 0, bytes, sizeof bytes, &len));
+    cm_file_close(file);
+    for (size_t i = 0; i + sizeof wide < len; i++)
+        TEST_ASSERT_NOT_EQUAL(0, memcmp(bytes + i, wide, sizeof wide - 1));
+}
+
+static void session_created(int64_t time, const char *name, uint32_t session)
+{
+    etl_bytes metadata, data = {.len = 0};
+    tlg_name(&metadata, name);
+    tlg_field(&metadata, "sessionId", 8);
+    put32(&data, session);
+    tlg_field(&metadata, "modelFileName", 2);
+    put_text(&data, "model.onnx");
+    tlg_field(&metadata, "modelGraphName", 2);
+    put_text(&data, "graph");
+    tlg_field(&metadata, "executionProviderIds", 2);
+    put_text(&data, "CPUExecutionProvider");
+    tlg_finish(&metadata);
+    etl_event(&g_maker, etl_ort_guid, 0, 0, 4, time, 100, 7, &metadata, &data);
+}
+
+static void test_sessions_and_runs(void)
+{
+    etl_ort(&g_maker, "SessionCreationStart", 1000 + 10 * US, 100, 7, 5);
+    session_created(1000 + 40 * US, "SessionCreation", 5);
+    etl_ort(&g_maker, "EvaluationStart", 1000 + 100 * US, 100, 7, 5);
+    etl_ort(&g_maker, "EvaluationStart", 1000 + 120 * US, 100, 8, 5); // another thread
+    etl_ort(&g_maker, "EvaluationStop", 1000 + 150 * US, 100, 7, 5);
+    etl_ort(&g_maker, "EvaluationStop", 1000 + 180 * US, 100, 8, 5);
+    etl_ort(&g_maker, "EvaluationStop", 1000 + 190 * US, 100, 9, 5);  // began before
+    etl_ort(&g_maker, "EvaluationStart", 1000 + 200 * US, 100, 7, 5); // does not end
+    import();
+    TEST_ASSERT_EQUAL_UINT64(1, g_stats.sessions);
+    TEST_ASSERT_EQUAL_UINT64(2, g_stats.runs);
+    TEST_ASSERT_EQUAL_UINT64(1, g_stats.unfinished_runs);
+    TEST_ASSERT_EQUAL_INT64(8, VALUE(session, 0, source));
+    TEST_ASSERT_EQUAL_INT64(10000, VALUE(session, 0, time));
+    TEST_ASSERT_EQUAL_INT64(30000, VALUE(session, 0, load));
+    TEST_ASSERT_EQUAL_STRING("model.onnx", need(TM_KIND_session, 0)->text[0]);
+    TEST_ASSERT_NULL(row_of(TM_KIND_session, 1));
+    TEST_ASSERT_EQUAL_INT64(100000, VALUE(run, 0, begin));
+    TEST_ASSERT_EQUAL_INT64(50000, VALUE(run, 0, duration));
+    TEST_ASSERT_EQUAL_INT64(3, VALUE(run, 0, call));
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(run, 0, run));
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(run, 0, in_flight));
+    TEST_ASSERT_EQUAL_INT64(2, VALUE(run, 1, in_flight));
+    TEST_ASSERT_EQUAL_INT64(2, VALUE(run, 1, run));
+    TEST_ASSERT_EQUAL_INT64(VALUE(session, 0, session), VALUE(run, 1, session));
+    TEST_ASSERT_EQUAL_INT64(100, VALUE(process, 0, pid)); // known by its events alone
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(process_end, 0, reason));
+}
+
+static void test_runs_of_old_versions_have_the_only_session(void)
+{
+    session_created(1000 + 40 * US, "SessionCreation", 3);
+    etl_ort(&g_maker, "EvaluationStart", 1000 + 100 * US, 100, 7, -1);
+    etl_ort(&g_maker, "EvaluationStop", 1000 + 150 * US, 100, 7, -1);
+    session_created(1000 + 160 * US, "SessionCreation_CaptureState", 4);
+    etl_ort(&g_maker, "EvaluationStart", 1000 + 200 * US, 100, 7, -1);
+    etl_ort(&g_maker, "EvaluationStop", 1000 + 250 * US, 100, 7, -1);
+    import();
+    TEST_ASSERT_EQUAL_INT64(VALUE(session, 0, session), VALUE(run, 0, session));
+    // With two sessions nobody can tell: one that stands for both.
+    TEST_ASSERT_EQUAL_INT64(VALUE(session, 2, session), VALUE(run, 1, session));
+}
+
+static void test_failed_run(void)
+{
+    etl_bytes metadata, data = {.len = 0};
+    tlg_name(&metadata, "RuntimeError");
+    tlg_field(&metadata, "errorCode", 8);
+    put32(&data, 2);
+    tlg_field(&metadata, "errorMessage", 2);
+    put_text(&data, "bad input");
+    tlg_finish(&metadata);
+    etl_ort(&g_maker, "EvaluationStart", 1100, 100, 7, 1);
+    etl_event(&g_maker, etl_ort_guid, 0, 0, 2, 1200, 100, 7, &metadata, &data);
+    etl_ort(&g_maker, "EvaluationStop", 1300, 100, 7, 1);
+    import();
+    TEST_ASSERT_EQUAL_INT64(2, VALUE(run, 0, status));
+    TEST_ASSERT_EQUAL_STRING("bad input", need(TM_KIND_log, 0)->text[0]);
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(log, 0, run));
+    TEST_ASSERT_EQUAL_STRING("errorCode=2\nerrorMessage=bad input",
+                             need(TM_KIND_ort_event, 0)->text[1]);
+}
+
+static void test_secrets_are_hidden(void)
+{
+    etl_bytes metadata, data = {.len = 0};
+    tlg_name(&metadata, "ProviderOptionsAppendExecutionProvider");
+    tlg_field(&metadata, "Key", 2);
+    put_text(&data, "some_API_KEY");
+    tlg_field(&metadata, "Value", 2);
+    put_text(&data, "hunter2");
+    tlg_finish(&metadata);
+    etl_event(&g_maker, etl_ort_guid, 0, 0, 4, 1200, 100, 7, &metadata, &data);
+    import();
+    TEST_ASSERT_EQUAL_STRING("Key=some_API_KEY\nValue=(hidden)",
+                             need(TM_KIND_ort_event, 0)->text[1]);
+}
+
+static void test_what_the_kernel_tells(void)
+{
+    etl_bytes b = {.len = 0};
+    etl_process(&g_maker, 3, 1000, 0, 0, "Idle");
+    etl_process(&g_maker, 3, 1000, 50, 4, "other.exe");
+    etl_ort(&g_maker, "ProcessInfo", 1001, 100, 7, -1);
+    etl_thread(&g_maker, 3, 1002, 100, 7);
+    put32(&b, 100); // it gets a name
+    put32(&b, 7);
+    put_wide(&b, "worker");
+    etl_kernel(&g_maker, 0x11, 2, 5, 72, 1003, 0, 0, &b);
+    b.len = 0;
+    etl_buffer(&g_maker, 3);
+    etl_switch(&g_maker, 1000 + 100 * US, 7, 0, 0, 2);
+    put64(&b, 0x7ff812345678u); // a sample
+    put32(&b, 7);
+    put32(&b, 0x00010001);
+    etl_kernel(&g_maker, 0x11, 2, 15, 46, 1000 + 110 * US, 0, 0, &b);
+    b.len = 0; // a soft fault says nothing of its thread
+    put64(&b, 0x5000);
+    put64(&b, 0x6000);
+    etl_kernel(&g_maker, 0x11, 2, 2, 11, 1000 + 120 * US, 0, 0, &b);
+    b.len = 0; // a thread of the other process is made ready
+    put32(&b, 9);
+    put32(&b, 0x00000101);
+    etl_kernel(&g_maker, 0x11, 2, 5, 50, 1000 + 130 * US, 0, 0, &b);
+    etl_switch(&g_maker, 1000 + 140 * US, 9, 7, 32, 1); // preempted by it
+    b.len = 0;                                          // read from disk, in 20 us
+    put64(&b, 1000 + 150 * US);
+    put64(&b, 0);
+    put64(&b, 0x7000);
+    put64(&b, 0);
+    put32(&b, 7);
+    put32(&b, 4096);
+    etl_kernel(&g_maker, 0x11, 2, 2, 32, 1000 + 170 * US, 0, 0, &b);
+    etl_buffer(&g_maker, 0);
+    etl_thread(&g_maker, 4, 1000 + 500 * US, 50, 9); // told at the very end
+    import();
+    int64_t app = process_with_pid(100), other = process_with_pid(50), idle = process_with_pid(0);
+    TEST_ASSERT_EQUAL_INT64(2, VALUE(thread, 0, action));
+    TEST_ASSERT_EQUAL_INT64(4, VALUE(thread, 1, action));
+    TEST_ASSERT_EQUAL_INT64(7, VALUE(thread, 1, thread));
+    TEST_ASSERT_EQUAL_STRING("worker", need(TM_KIND_thread, 1)->text[0]);
+    TEST_ASSERT_EQUAL_UINT64(2, g_stats.switches);
+    TEST_ASSERT_EQUAL_INT64(3, VALUE(sched, 0, cpu));
+    TEST_ASSERT_EQUAL_INT64(100000, VALUE(sched, 0, time));
+    TEST_ASSERT_EQUAL_INT64(app, VALUE(sched, 0, new_process));
+    TEST_ASSERT_EQUAL_INT64(idle, VALUE(sched, 0, old_process));
+    TEST_ASSERT_EQUAL_INT64(other, VALUE(sched, 1, new_process));
+    TEST_ASSERT_EQUAL_INT64(7, VALUE(sched, 1, old_thread));
+    TEST_ASSERT_EQUAL_INT64(32, VALUE(sched, 1, wait_reason));
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(sched, 1, state));
+    TEST_ASSERT_EQUAL_INT64(app, VALUE(profile, 0, process));
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(profile, 0, flags));
+    TEST_ASSERT_EQUAL_INT64(1, VALUE(fault, 0, fault));
+    TEST_ASSERT_EQUAL_INT64(7, VALUE(fault, 0, thread)); // by its processor
+    TEST_ASSERT_EQUAL_INT64(9, VALUE(ready, 0, thread));
+    TEST_ASSERT_EQUAL_INT64(7, VALUE(ready, 0, by_thread));
+    TEST_ASSERT_EQUAL_INT64(app, VALUE(ready, 0, by_process));
+    TEST_ASSERT_EQUAL_INT64(6, VALUE(fault, 1, fault));
+    TEST_ASSERT_EQUAL_INT64(150000, VALUE(fault, 1, time));
+    TEST_ASSERT_EQUAL_INT64(20000, VALUE(fault, 1, duration));
+    TEST_ASSERT_EQUAL_INT64(4096, VALUE(fault, 1, bytes));
+}
+
+static void test_thread_numbers_are_used_again(void)
+{
+    etl_process(&g_maker, 3, 1000, 50, 4, "one.exe");
+    etl_process(&g_maker, 3, 1000, 60, 4, "two.exe");
+    etl_thread(&g_maker, 1, 2000, 50, 9);
+    etl_switch(&g_maker, 2100, 9, 0, 0, 2);
+    etl_thread(&g_maker, 2, 3000, 50, 9);
+    etl_thread(&g_maker, 1, 4000, 60, 9);
+    etl_switch(&g_maker, 4100, 9, 0, 0, 2);
+    etl_switch(&g_maker, 3500, 9, 0, 0, 2); // nobody's then
+    import();
+    TEST_ASSERT_EQUAL_INT64(process_with_pid(50), VALUE(sched, 0, new_process));
+    TEST_ASSERT_EQUAL_INT64(process_with_pid(60), VALUE(sched, 1, new_process));
+    TEST_ASSERT_EQUAL_INT64(0, VALUE(sched, 2, new_process));
+}
+
+int main(void)
+{
+    UNITY_BEGIN();
+    RUN_TEST(test_processes_with_ort_are_followed);
+    RUN_TEST(test_nothing_private_is_written);
+    RUN_TEST(test_sessions_and_runs);
+    RUN_TEST(test_runs_of_old_versions_have_the_only_session);
+    RUN_TEST(test_failed_run);
+    RUN_TEST(test_secrets_are_hidden);
+    RUN_TEST(test_what_the_kernel_tells);
+    RUN_TEST(test_thread_numbers_are_used_again);
+    return UNITY_END();
+}
