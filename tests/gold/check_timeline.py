@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 try:
-    import msgpack  # noqa: F401
+    import msgpack
 except ImportError:
     print("SKIP: the Python module msgpack is missing; install python3-msgpack.")
     sys.exit(77)
@@ -57,7 +57,10 @@ def check_ours_read_by_python(folder):
     theirs = list(read_with_msgpack.lines(read_with_msgpack.Timeline(data)))
     compare("our file, read by Python", theirs, tool("print", path))
     cut = os.path.join(folder, "cut.ortl")
-    for length in range(len(data) - 1, 2000, -911):
+    unpacker = msgpack.Unpacker()
+    unpacker.feed(data)
+    unpacker.skip()
+    for length in range(len(data) - 1, unpacker.tell(), -911):  # down to the header
         with open(cut, "wb") as file:
             file.write(data[:length])
         theirs = list(read_with_msgpack.lines(read_with_msgpack.Timeline(data[:length])))

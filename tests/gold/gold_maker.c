@@ -256,7 +256,12 @@ int main(void)
     make_many();
     make_odd();
     make_ops();
+    make_slow_ops();
     make_odd_ops();
+    make_memory();
+    make_odd_memory();
+    make_counters();
+    make_recording();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);
     copy_damaged("no_ort.ortl", "stump.ortl", 1400, false);

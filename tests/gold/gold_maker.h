@@ -31,4 +31,15 @@ void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration,
 
 // Files with operators, in gold_ops.c.
 void make_ops(void);
+void make_slow_ops(void);
 void make_odd_ops(void);
+
+// Files with memory, loading and ORT's own events, in gold_memory.c.
+void make_memory(void);
+void make_odd_memory(void);
+
+// A file with counters, in gold_counters.c.
+void make_counters(void);
+
+// Recordings, in gold_recording.c.
+void make_recording(void);

@@ -188,6 +188,30 @@ void make_ops(void)
     end();
 }
 
+// `--ops slow:250us`: two of forty runs were.
+void make_slow_ops(void)
+{
+    begin("slow_ops.ortl");
+    g_next_shape = 10;
+    process_and_module();
+    ROW(op_choice, 0, 3, 250 * US);
+    session(1, 50 * MS, "models/silero_vad.onnx", CPU);
+    session(2, 80 * MS, "models/classifier.onnx", CPU);
+    input_shape(1, 1, 1, "1,512");
+    declare(silero, SILERO, 1, 1);
+    for (int64_t number = 1; number <= 40; number++) {
+        bool slow = number == 9 || number == 23;
+        int64_t at = 100 * MS + number * MS;
+        call of = {1, number, 100, 0};
+        if (slow)
+            execute_all(silero, SILERO, at + 10 * US, &of);
+        run(1, number, at, (slow ? 270 : 190) * US, 0, 1);
+        run(2, number, at, 80 * US, 0, 0);
+    }
+    ROW(process_end, 1, 300 * MS, 0, 0);
+    end();
+}
+
 // Rows that no honest capture has.
 void make_odd_ops(void)
 {

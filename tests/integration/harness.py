@@ -225,8 +225,9 @@ def reader_command():
     return [native] if os.path.exists(native) else [os.path.join(ROOT, "scripts/wine"), ORTSCOPE]
 
 
-def _ask_reader(command, trace):
-    done = subprocess.run(reader_command() + [command, "--json", trace], cwd=ROOT,
+def ask(command, trace, *more):
+    """What a reading command says, as JSON."""
+    done = subprocess.run(reader_command() + [command, "--json", trace, *more], cwd=ROOT,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
     if done.returncode != 0:
@@ -236,11 +237,11 @@ def _ask_reader(command, trace):
 
 
 def summary(trace):
-    return _ask_reader("summary", trace)
+    return ask("summary", trace)
 
 
 def dump(trace):
-    return _ask_reader("dump", trace)["rows"]
+    return ask("dump", trace)["rows"]
 
 
 def lost(timeline):
@@ -273,6 +274,8 @@ class Failure(Exception):
 
 
 class Checker:
+    quiet = False  # say only what fails
+
     def __init__(self, name, folder):
         self.name = name
         self.folder = folder
@@ -283,8 +286,9 @@ class Checker:
         self.checks += 1
         if not condition:
             self.failures += 1
-        print("    %s %s%s" % ("ok  " if condition else "FAIL", what,
-                               "" if condition or not detail else ": " + str(detail)), flush=True)
+        if not condition or not self.quiet:
+            print("    %s %s%s" % ("ok  " if condition else "FAIL", what,
+                                   "" if condition or not detail else ": " + str(detail)), flush=True)
         return bool(condition)
 
     def equal(self, what, actual, expected):
@@ -299,7 +303,8 @@ def _short(value):
 
 def _leftovers(word):
     names = ("ort_driver.exe", "node.exe", "ortscope.exe", "odd_runs.exe", "odd_thread_ends.exe",
-             "odd_rehook.exe", "odd_last_thread.exe", "odd_spawns.exe")
+             "odd_image.exe", "odd_rehook.exe", "odd_last_thread.exe", "odd_spawns.exe",
+             "odd_binding.exe", "load_log.exe", "model_runner.exe")
     return [(name, pid) for name in names for pid in linux_pids(name, word)]
 
 

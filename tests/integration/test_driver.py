@@ -241,6 +241,23 @@ def check_envs(checker, seen, report, after_go=False):
     checker.equal("environments released", sum(r["action"] == 1 for r in rows), released)
 
 
+def check_phases(checker, timeline):
+    """However a session was made: its parts are what it took to load, or it failed in one."""
+    wrong = []
+    for session in timeline.rows("session"):
+        parts = sorted((p["begin"], p["phase"], p["duration"]) for p in timeline.rows("phase")
+                       if p["session"] == session["session"])
+        phases, took = [p[1] for p in parts], sum(p[2] for p in parts)
+        inexact = 20000 + session["load"] // 1000
+        if session["status"] or session["source"] == BEFORE_ATTACH:
+            good = phases in ([], [1], [1, 2])
+        else:
+            good = phases == [1, 2, 3] and abs(took - session["load"]) <= inexact
+        if not good:
+            wrong.append((session, parts))
+    checker.equal("every session's parts are its creation", wrong[:2], [])
+
+
 def check_all(checker, trace, report, after_go=False, code=None):
     timeline = h.load(trace)
     checker.equal("the file is whole", timeline.damage, None)
@@ -261,6 +278,7 @@ def check_all(checker, trace, report, after_go=False, code=None):
     check_order(checker, seen)
     check_hashes(checker, seen)
     check_envs(checker, seen, report, after_go)
+    check_phases(checker, timeline)
     return seen
 
 

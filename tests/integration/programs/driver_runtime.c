@@ -34,10 +34,12 @@ drv_runtime *drv_runtime_load(const wchar_t *path)
     if (!module)
         drv_die("cannot load %ls, error %lu", path, GetLastError());
     runtime->module = module;
-    const api_base *(*get_base)(void) =
-        (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase");
-    if (!get_base)
+    FARPROC entry = GetProcAddress(module, "OrtGetApiBase");
+    if (!entry)
+        entry = GetProcAddress(module, ORT_HIDDEN_EXPORT);
+    if (!entry)
         drv_die("%ls is no ONNX Runtime", path);
+    const api_base *(*get_base)(void) = (const api_base *(*)(void))(ort_slot)entry;
     snprintf(runtime->version, sizeof runtime->version, "%s", get_base()->GetVersionString());
     runtime->minor = atoi(runtime->version + 2);
     bind_calls(runtime, get_base()->GetApi((uint32_t)runtime->minor));

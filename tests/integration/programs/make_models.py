@@ -8,16 +8,18 @@ is needed and the bytes never change.
   affine.onnx  X float[batch,4], S float[batch,3] -> Y = Relu(X W + B), Z = Y + S
   counts.onnx  A int64[batch,length] -> doubled = A + A, total = ReduceSum(A, axis 1)
   pick.onnx    I int64[n] -> picked = Gather(constant float[5], I); fails for an index out of range
+  count.onnx   X int64[n] -> where int64[1,k] = NonZero(X)
   pieces.onnx  P float[n,4], scale float[] -> parts = SplitToSequence(P), scaled = P * scale
   absent.onnx  -> out optional(float), which has no value
   unknown.onnx one node of an operator that does not exist
+  kernelless.onnx  a valid model for which there is no kernel: Acosh of doubles
   garbage.onnx bytes that are no protobuf
 """
 import os
 import struct
 import sys
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, DOUBLE = 1, 7, 11
 
 
 def varint(value):
@@ -129,6 +131,12 @@ def pick():
         [initializer("table", FLOAT, [5], [1.5, 2.5, 4.0, 8.25, 16.0])])
 
 
+def count():
+    return model(
+        "count_graph", [node("NonZero", ["X"], ["where"])],
+        [value("X", tensor_type(INT64, ["n"]))], [value("where", tensor_type(INT64, [1, "k"]))])
+
+
 def pieces():
     part = tensor_type(FLOAT, [1, 4])
     return model(
@@ -145,6 +153,12 @@ def absent():
                  [value("out", optional_type(scalar))], opset=15)
 
 
+def zeros():
+    return model(
+        "zeros_graph", [node("ConstantOfShape", ["N"], ["zeros"])],
+        [value("N", tensor_type(INT64, [1]))], [value("zeros", tensor_type(FLOAT, ["n"]))])
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -153,11 +167,20 @@ def unknown():
         [value("Y", tensor_type(FLOAT, [1]))])
 
 
+def kernelless():
+    return model(
+        "kernelless_graph",
+        [node("Acosh", ["X"], ["Y"])],
+        [value("X", tensor_type(DOUBLE, [1]))],
+        [value("Y", tensor_type(DOUBLE, [1]))])
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    files = {"affine": affine(), "counts": counts(), "pick": pick(), "pieces": pieces(),
-             "absent": absent(), "unknown": unknown(),
+    files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
+             "pieces": pieces(), "absent": absent(), "zeros": zeros(),
+             "unknown": unknown(), "kernelless": kernelless(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as out:

@@ -2,16 +2,24 @@
 // Runs real models on fixed inputs through the C API and says what it did as one line of JSON; with
 // --profile ORT itself writes down every operator that it executed.
 //
-//   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--async] [--workers N]
-//       [--sessions N] [--profile PREFIX] [--pid-file FILE --go-file FILE]
+//   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--async] [--keep] [--workers N]
+//       [--sessions N [--rounds N]] [--envs N] [--profile PREFIX] [--policy N] [--log LEVEL]
+//       [--run-options own|shared] [--pid-file FILE] [--go-file FILE] [--stop-file FILE]
 //       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ... [--model
 //       ...]
 //
 // --inter N: nodes run in parallel on N threads of their own. --workers: threads that use each
 // session at the same time, N runs each. --sessions N: every worker makes, runs and releases N
-// sessions of its own instead, the models in turn. Sessions that are shared exist before the PID
-// file is written; the runs begin when the go file appears.
+// sessions of its own instead, the models in turn; --rounds: all of that N times, with new workers.
+// After each round it takes its own memory's measure: private bytes, and what is in use in heaps
+// that are neither the process's nor the C library's. --envs N: everything N times, each time in an
+// environment of its own. --policy: ORT chooses the providers. --log: ORT's messages from that
+// level on go to stderr. --run-options: each thread, or all together, run with an object instead of
+// NULL. --keep: outputs are never released. --stop-file: the first model runs until that file
+// appears. Sessions that are shared exist before the PID file is written; the runs begin when the
+// go file appears.
 #include "ort_calls.h"
+#include "runner_system.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +27,7 @@
 #include <wchar.h>
 #include <windows.h>
 
-enum { MODELS = 4, TENSORS = 4, WORKERS = 16 };
+enum { MODELS = 4, TENSORS = 4, WORKERS = 16, ROUNDS = 32 };
 
 typedef struct tensor {
     char name[64];
@@ -38,16 +46,19 @@ typedef struct model {
 } model;
 
 static struct {
-    const wchar_t *dll, *profile, *pid_file, *go_file;
-    int runs, threads, inter, workers, sessions;
-    bool async;
+    const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options;
+    int runs, threads, inter, workers, sessions, rounds, envs, policy, log;
+    bool async, keep;
     size_t model_count;
     model models[MODELS];
-} g = {.runs = 1, .threads = 1, .workers = 1};
+} g = {.runs = 1, .threads = 1, .workers = 1, .rounds = 1, .envs = 1, .policy = -1, .log = -1};
+
+#define SEED 0xcbf29ce484222325u // of the outputs' hash
 
 static ort_calls ort;
 static OrtEnv *g_env;
 static OrtMemoryInfo *g_cpu;
+static OrtRunOptions *g_shared;
 
 static void die(const char *what, OrtStatus *status)
 {
@@ -105,11 +116,21 @@ static void read_value(const wchar_t *name, const wchar_t *value)
         const wchar_t *name;
         int *number;
         const wchar_t **text;
-    } plain[] = {{L"--dll", NULL, &g.dll},           {L"--profile", NULL, &g.profile},
-                 {L"--pid-file", NULL, &g.pid_file}, {L"--go-file", NULL, &g.go_file},
-                 {L"--runs", &g.runs, NULL},         {L"--threads", &g.threads, NULL},
-                 {L"--inter", &g.inter, NULL},       {L"--workers", &g.workers, NULL},
-                 {L"--sessions", &g.sessions, NULL}};
+    } plain[] = {{L"--dll", NULL, &g.dll},
+                 {L"--profile", NULL, &g.profile},
+                 {L"--pid-file", NULL, &g.pid_file},
+                 {L"--go-file", NULL, &g.go_file},
+                 {L"--runs", &g.runs, NULL},
+                 {L"--threads", &g.threads, NULL},
+                 {L"--inter", &g.inter, NULL},
+                 {L"--workers", &g.workers, NULL},
+                 {L"--sessions", &g.sessions, NULL},
+                 {L"--rounds", &g.rounds, NULL},
+                 {L"--envs", &g.envs, NULL},
+                 {L"--policy", &g.policy, NULL},
+                 {L"--log", &g.log, NULL},
+                 {L"--run-options", NULL, &g.run_options},
+                 {L"--stop-file", NULL, &g.stop_file}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (wcscmp(name, plain[i].name) != 0)
             continue;
@@ -138,18 +159,20 @@ static void load(void)
         const char *(*GetVersionString)(void);
     } api_base;
     HMODULE module = LoadLibraryExW(g.dll, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
-    const api_base *(*get_base)(void) =
-        module ? (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase")
-               : NULL;
-    if (!get_base)
+    if (!module)
         die("cannot load the runtime", NULL);
+    FARPROC entry = GetProcAddress(module, "OrtGetApiBase");
+    if (!entry)
+        entry = GetProcAddress(module, ORT_HIDDEN_EXPORT);
+    if (!entry)
+        die("this is no runtime", NULL);
+    const api_base *(*get_base)(void) = (const api_base *(*)(void))(ort_slot)entry;
     int minor = atoi(get_base()->GetVersionString() + 2);
     const ort_slot *table = get_base()->GetApi((uint32_t)minor);
 #define X(slot, since, result, name, parameters)                                                   \
     ort.name = minor >= since ? (result(*) parameters)table[slot] : NULL;
     ORT_CALLS(X)
 #undef X
-    must(ort.CreateEnv(3, "model_runner", &g_env), "CreateEnv");
     must(ort.CreateCpuMemoryInfo(1, 0, &g_cpu), "CreateCpuMemoryInfo");
 }
 
@@ -165,6 +188,8 @@ static OrtSession *create(const model *m)
     }
     if (g.profile)
         must(ort.EnableProfiling(options, g.profile), "EnableProfiling");
+    if (g.policy >= 0)
+        must(ort.SessionOptionsSetEpSelectionPolicy(options, g.policy), "SetEpSelectionPolicy");
     must(ort.CreateSession(g_env, m->path, options, &session), "CreateSession");
     ort.ReleaseSessionOptions(options);
     return session;
@@ -192,7 +217,8 @@ static uint64_t take_output(uint64_t hash, OrtValue *value)
     ort.ReleaseTensorTypeAndShapeInfo(info);
     must(ort.GetTensorMutableData(value, &data), "GetTensorMutableData");
     hash = hash_bytes(hash, data, count * sizeof(float));
-    ort.ReleaseValue(value);
+    if (!g.keep)
+        ort.ReleaseValue(value);
     return hash;
 }
 
@@ -210,7 +236,8 @@ static void async_done(void *user_data, OrtValue **outputs, size_t count, OrtSta
     SetEvent(result->done);
 }
 
-static uint64_t run_once(const model *m, OrtSession *session, uint64_t hash)
+static uint64_t run_once(const model *m, OrtSession *session, const OrtRunOptions *run_options,
+                         uint64_t hash)
 {
     const char *inputs[TENSORS], *outputs[TENSORS];
     OrtValue *in[TENSORS], *out[TENSORS] = {0};
@@ -227,14 +254,15 @@ static uint64_t run_once(const model *m, OrtSession *session, uint64_t hash)
     const OrtValue *const *values = (const OrtValue *const *)in;
     if (g.async) {
         async_result result = {.done = CreateEventW(NULL, FALSE, FALSE, NULL)};
-        must(ort.RunAsync(session, NULL, inputs, values, m->input_count, outputs, m->output_count,
-                          out, async_done, &result),
+        must(ort.RunAsync(session, run_options, inputs, values, m->input_count, outputs,
+                          m->output_count, out, async_done, &result),
              "RunAsync");
         WaitForSingleObject(result.done, INFINITE);
         CloseHandle(result.done);
         must(result.status, "RunAsync");
     } else {
-        must(ort.Run(session, NULL, inputs, values, m->input_count, outputs, m->output_count, out),
+        must(ort.Run(session, run_options, inputs, values, m->input_count, outputs, m->output_count,
+                     out),
              "Run");
     }
     for (size_t i = 0; i < m->output_count; i++)
@@ -251,37 +279,40 @@ typedef struct worker {
     uint64_t hash, runs;
 } worker;
 
+static runner_memory g_memory[ROUNDS];
+
+// Until the stop file is there; what comes out must always be the same.
+static void run_until_stopped(worker *w, const OrtRunOptions *options)
+{
+    while (GetFileAttributesW(g.stop_file) == INVALID_FILE_ATTRIBUTES) {
+        uint64_t hash = run_once(&g.models[0], g.models[0].session, options, SEED);
+        if (w->runs++ && hash != w->hash)
+            die("the outputs differ from run to run", NULL);
+        w->hash = hash;
+    }
+}
+
 static DWORD WINAPI work(void *parameter)
 {
     worker *w = parameter;
-    w->hash = 0xcbf29ce484222325u;
+    OrtRunOptions *options = g_shared;
+    if (g.run_options && !g_shared)
+        must(ort.CreateRunOptions(&options), "CreateRunOptions");
     for (int i = 0; i < g.sessions; i++) {
         const model *m = &g.models[(w->number + (size_t)i) % g.model_count];
         OrtSession *session = create(m);
         for (int r = 0; r < g.runs; r++, w->runs++)
-            w->hash = run_once(m, session, w->hash);
+            w->hash = run_once(m, session, options, w->hash);
         ort.ReleaseSession(session);
     }
-    for (int r = 0; r < g.runs && !g.sessions; r++)
+    if (g.stop_file)
+        run_until_stopped(w, options);
+    for (int r = 0; r < g.runs && !g.sessions && !g.stop_file; r++)
         for (size_t i = 0; i < g.model_count; i++, w->runs++)
-            w->hash = run_once(&g.models[i], g.models[i].session, w->hash);
+            w->hash = run_once(&g.models[i], g.models[i].session, options, w->hash);
+    if (options && !g_shared)
+        ort.ReleaseRunOptions(options);
     return 0;
-}
-
-static void await_go(void)
-{
-    if (g.pid_file) {
-        wchar_t temporary[512];
-        swprintf(temporary, 512, L"%ls.new", g.pid_file);
-        FILE *file = _wfopen(temporary, L"w");
-        if (!file)
-            die("cannot write the PID file", NULL);
-        fprintf(file, "%lu", GetCurrentProcessId());
-        fclose(file);
-        MoveFileExW(temporary, g.pid_file, MOVEFILE_REPLACE_EXISTING);
-    }
-    while (g.go_file && GetFileAttributesW(g.go_file) == INVALID_FILE_ATTRIBUTES)
-        Sleep(5);
 }
 
 static void report(const worker *workers)
@@ -292,34 +323,72 @@ static void report(const worker *workers)
         runs += workers[i].runs;
     }
     printf("{\"program\": \"model_runner\", \"pid\": %lu, \"runs\": %llu, \"output_hash\": "
-           "\"%016llx\"}\n",
+           "\"%016llx\", \"memory\": [",
            GetCurrentProcessId(), (unsigned long long)runs, (unsigned long long)hash);
+    for (int i = 0; i < g.rounds && g.rounds > 1; i++)
+        printf("%s[%zu, %zu]", i ? ", " : "", g_memory[i].private_bytes,
+               g_memory[i].other_heaps_bytes);
+    printf("]}\n");
+}
+
+static void run_workers(worker *workers)
+{
+    HANDLE threads[WORKERS];
+    for (int i = 0; i < g.workers; i++)
+        threads[i] = CreateThread(NULL, 0, work, &workers[i], 0, NULL);
+    WaitForMultipleObjects((DWORD)g.workers, threads, TRUE, INFINITE);
+    for (int i = 0; i < g.workers; i++)
+        CloseHandle(threads[i]);
+}
+
+static void open_env(void)
+{
+    must(g.log >= 0 ? ort.CreateEnvWithCustomLogger(runner_log, NULL, g.log, "model_runner", &g_env)
+                    : ort.CreateEnv(3, "model_runner", &g_env),
+         "CreateEnv");
+    if (g.run_options && wcscmp(g.run_options, L"shared") == 0)
+        must(ort.CreateRunOptions(&g_shared), "CreateRunOptions");
+}
+
+static void run_all(worker *workers)
+{
+    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
+        g.models[i].session = create(&g.models[i]);
+    if (!runner_await_go(g.pid_file, g.go_file))
+        die("cannot write the PID file", NULL);
+    for (int i = 0; i < g.rounds; i++) {
+        run_workers(workers);
+        if (g.rounds > 1)
+            g_memory[i] = runner_measure();
+    }
+    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
+        ort.ReleaseSession(g.models[i].session);
 }
 
 int wmain(int argc, wchar_t **argv);
 int wmain(int argc, wchar_t **argv)
 {
     static worker workers[WORKERS];
-    HANDLE threads[WORKERS];
     for (int i = 1; i < argc; i++) {
         if (wcscmp(argv[i], L"--async") == 0)
             g.async = true;
+        else if (wcscmp(argv[i], L"--keep") == 0)
+            g.keep = true;
         else if (i + 1 < argc)
             read_value(argv[i], argv[i + 1]), i++;
     }
-    if (!g.dll || !g.model_count || g.workers < 1 || g.workers > WORKERS)
+    if (!g.dll || !g.model_count || g.workers < 1 || g.workers > WORKERS || g.rounds > ROUNDS)
         die("the head of model_runner.c tells how to use it", NULL);
     load();
-    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
-        g.models[i].session = create(&g.models[i]);
-    await_go();
-    for (int i = 0; i < g.workers; i++) {
-        workers[i].number = (size_t)i;
-        threads[i] = CreateThread(NULL, 0, work, &workers[i], 0, NULL);
+    for (int i = 0; i < g.workers; i++)
+        workers[i] = (worker){.number = (size_t)i, .hash = SEED};
+    for (int i = 0; i < g.envs; i++) {
+        open_env();
+        run_all(workers);
+        if (g_shared)
+            ort.ReleaseRunOptions(g_shared);
+        ort.ReleaseEnv(g_env);
     }
-    WaitForMultipleObjects((DWORD)g.workers, threads, TRUE, INFINITE);
-    for (size_t i = 0; i < g.model_count && !g.sessions; i++)
-        ort.ReleaseSession(g.models[i].session);
     report(workers);
     return 0;
 }

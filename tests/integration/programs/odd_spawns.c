@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Starts itself as a child for every line on standard input and waits for it; prints how long
-// CreateProcess took and the child's exit code, which tells that it ran. Ends with 5.
+// CreateProcess took, the child's exit code, which tells that it ran, and its PID. Ends with 5.
 #include <stdio.h>
 #include <string.h>
 #include <windows.h>
@@ -10,7 +10,7 @@ static void spawn(const char *self, unsigned number)
     char command[MAX_PATH + 32];
     snprintf(command, sizeof command, "\"%s\" child %u", self, number);
     STARTUPINFOA startup = {.cb = sizeof startup};
-    PROCESS_INFORMATION child;
+    PROCESS_INFORMATION child = {0};
     DWORD code = 0;
     ULONGLONG begin = GetTickCount64();
     BOOL created =
@@ -22,7 +22,7 @@ static void spawn(const char *self, unsigned number)
         CloseHandle(child.hThread);
         CloseHandle(child.hProcess);
     }
-    printf("spawn %u took %llu ms code %lu\n", number, took, code);
+    printf("spawn %u took %llu ms code %lu pid %lu\n", number, took, code, child.dwProcessId);
     fflush(stdout);
 }
 

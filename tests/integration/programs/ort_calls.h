@@ -26,8 +26,14 @@ typedef struct OrtNode OrtNode;
 typedef struct OrtGraph OrtGraph;
 typedef struct OrtModel OrtModel;
 typedef struct OrtOpAttr OrtOpAttr;
+typedef struct OrtKeyValuePairs OrtKeyValuePairs;
+typedef struct OrtArenaCfg OrtArenaCfg;
 
 typedef void (*ort_slot)(void);
+
+// A copy of a runtime in which OrtGetApiBase has this name instead (of the same place in the
+// alphabet) is, to all others, a module with ONNX Runtime inside and no C API.
+#define ORT_HIDDEN_EXPORT "OrtGetApiBasX"
 typedef void (*ort_log_fn)(void *param, int severity, const char *category, const char *log_id,
                            const char *location, const char *message);
 typedef void (*ort_async_fn)(void *user_data, OrtValue **outputs, size_t count, OrtStatus *status);
@@ -91,6 +97,7 @@ typedef struct ort_env_options {
     X(65, 0, OrtStatus *, GetTensorTypeAndShape, (const OrtValue *, OrtShapeInfo **)) \
     X(67, 0, OrtStatus *, GetValueType, (const OrtValue *, int *)) \
     X(69, 0, OrtStatus *, CreateCpuMemoryInfo, (int, int, OrtMemoryInfo **)) \
+    X(75, 0, OrtStatus *, AllocatorAlloc, (OrtAllocator *, size_t, void **)) \
     X(76, 0, OrtStatus *, AllocatorFree, (OrtAllocator *, void *)) \
     X(78, 0, OrtStatus *, GetAllocatorWithDefaultOptions, (OrtAllocator **)) \
     X(92, 0, void, ReleaseEnv, (OrtEnv *)) \
@@ -109,6 +116,9 @@ typedef struct ort_env_options {
     X(122, 3, void, ReleaseThreadingOptions, (OrtThreadingOptions *)) \
     X(130, 5, OrtStatus *, AddSessionConfigEntry, \
       (OrtSessionOptions *, const char *, const char *)) \
+    X(131, 5, OrtStatus *, CreateAllocator, \
+      (const OrtSession *, const OrtMemoryInfo *, OrtAllocator **)) \
+    X(132, 5, void, ReleaseAllocator, (OrtAllocator *)) \
     X(133, 5, OrtStatus *, RunWithBinding, \
       (OrtSession *, const OrtRunOptions *, const OrtIoBinding *)) \
     X(134, 5, OrtStatus *, CreateIoBinding, (OrtSession *, OrtIoBinding **)) \
@@ -121,11 +131,15 @@ typedef struct ort_env_options {
       (const OrtIoBinding *, OrtAllocator *, OrtValue ***, size_t *)) \
     X(141, 5, void, ClearBoundInputs, (OrtIoBinding *)) \
     X(142, 5, void, ClearBoundOutputs, (OrtIoBinding *)) \
+    X(144, 5, OrtStatus *, CreateAndRegisterAllocator, \
+      (OrtEnv *, const OrtMemoryInfo *, const OrtArenaCfg *)) \
     X(147, 5, OrtStatus *, SetGlobalIntraOpNumThreads, (OrtThreadingOptions *, int)) \
     X(148, 5, OrtStatus *, SetGlobalInterOpNumThreads, (OrtThreadingOptions *, int)) \
     X(149, 5, OrtStatus *, SetGlobalSpinControl, (OrtThreadingOptions *, int)) \
     X(151, 6, OrtStatus *, CreateEnvWithCustomLoggerAndGlobalThreadPools, \
       (ort_log_fn, void *, int, const char *, const OrtThreadingOptions *, OrtEnv **)) \
+    X(156, 8, OrtStatus *, CreateArenaCfg, (size_t, int, int, int, OrtArenaCfg **)) \
+    X(157, 8, void, ReleaseArenaCfg, (OrtArenaCfg *)) \
     X(166, 8, OrtStatus *, CreatePrepackedWeightsContainer, (OrtPrepacked **)) \
     X(167, 8, void, ReleasePrepackedWeightsContainer, (OrtPrepacked *)) \
     X(168, 8, OrtStatus *, CreateSessionWithPrepackedWeightsContainer, \
@@ -145,6 +159,11 @@ typedef struct ort_env_options {
     X(287, 22, void, ReleaseGraph, (OrtGraph *)) \
     X(288, 22, void, ReleaseModel, (OrtModel *)) \
     X(291, 22, const ort_slot *, GetModelEditorApi, (void)) \
+    X(298, 22, void, GetKeyValuePairs, \
+      (const OrtKeyValuePairs *, const char *const **, const char *const **, size_t *)) \
+    X(300, 22, void, ReleaseKeyValuePairs, (OrtKeyValuePairs *)) \
+    X(319, 23, OrtStatus *, AllocatorGetStats, (const OrtAllocator *, OrtKeyValuePairs **)) \
+    X(305, 22, OrtStatus *, SessionOptionsSetEpSelectionPolicy, (OrtSessionOptions *, int)) \
     X(406, 24, OrtStatus *, CreateEnvWithOptions, (const ort_env_options *, OrtEnv **))
 
 // Slots of the table that GetModelEditorApi gives (1.22 and later)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""What ortscope saw of each operator against what ORT's own profiler wrote about the same work in
+another process: the same nodes, as often, with times that put the heavy ones in the same order.
+Shared by test_operators.py and all_versions.py.
+
+On the times. ORT's profiler rounds to microseconds and inflates each operator: by a microsecond or
+two on Windows, by 10 to 100 under Wine, where its allocations cost more than a small operator, and
+the machine may be busy. So the typical time of a node is the shortest of many, equal times share a
+rank, and a comparison that fails is made again, both sides, twice at most, alone and together with
+those before. What is compared is total time, since ORT's spans of Loop, If and Scan contain those
+inside.
+"""
+import collections
+import glob
+import json
+import os
+
+import harness as h
+
+RUNNER = h.BIN + "/model_runner.exe"
+RUNNERS = {"1.22.0": h.BIN + "/dxcore/model_runner.exe"}  # needs what Wine lacks: stub_dxcore.c
+RUNS = 60
+RANK_WANTED = 0.9  # Spearman, over the 30 heaviest nodes
+ATTEMPTS = 3
+FLAG_LOADING, FLAG_AMBIGUOUS, FLAG_FAILED = 1, 2, 4
+
+REAL, SMALL = h.PICTURE_MODELS, "build/integration/models"
+CLASSES = ["softmax_0.tmp_0"]
+
+# Name: file, inputs, outputs.
+SPECS = {
+    # Eight lines at once: operators of some length, which tells heavy and light ones apart.
+    "cls": (REAL + "/cls.onnx", ["x=float:8,3,48,192"], CLASSES),
+    "det": (REAL + "/det.onnx", ["x=float:1,3,96,64"], ["sigmoid_0.tmp_0"]),
+    "rec": (REAL + "/rec.onnx", ["x=float:1,3,48,64"], ["softmax_11.tmp_0"]),
+    # An If around everything else: the sample rate chooses the branch.
+    "silero_v5": (REAL + "/silero_v5.onnx",
+                  ["input=float:1,512", "state=float:2,1,128", "sr=int64::16000"],
+                  ["output", "stateN"]),
+    # For many runs, and for sessions by the hundred.
+    "cls_1": (REAL + "/cls.onnx", ["x=float:1,3,48,192"], CLASSES),
+    "affine": (SMALL + "/affine.onnx", ["X=float:2,4", "S=float:2,3"], ["Y", "Z"]),
+    "pick": (SMALL + "/pick.onnx", ["I=int64:3:2"], ["picked"]),
+}
+MODELS = ["cls", "det", "rec", "silero_v5"]
+
+
+def arguments(version, models, *more):
+    """Paths and switches for model_runner; the models come last."""
+    words = [RUNNERS.get(version, RUNNER), "--dll", h.dll(version), "--runs", RUNS] + list(more)
+    for name in models:
+        path, inputs, outputs = SPECS[name]
+        words += ["--model", path]
+        for text in inputs:
+            words += ["--input", text]
+        for text in outputs:
+            words += ["--output", text]
+    return words
+
+
+# ---------------------------------------------------------------------------------- both sides
+
+
+def calls_of(times):
+    return collections.Counter({node: len(spans) for node, spans in times.items()})
+
+
+def typical(times):
+    """The shortest: whatever disturbs an execution only makes it longer."""
+    return collections.Counter({node: min(spans) for node, spans in times.items()})
+
+
+def profile_of(checker, version, name, attempt=0):
+    """The file that ORT wrote in profiled()."""
+    prefix = "%s/profile-%s-%d-%s" % (checker.folder, name, attempt, version)
+    files = glob.glob(os.path.join(h.ROOT, prefix) + "_*.json")
+    checker.equal("%s: ORT wrote one profile" % name, len(files), 1)
+    return files[0]
+
+
+def profiled(checker, version, name, attempt=0):
+    """Microseconds of each execution by node as ORT's profiler tells, and the outputs' hash."""
+    what = "profile-%s-%d" % (name, attempt)
+    prefix = "%s/%s-%s" % (checker.folder, what, version)
+    program = h.run(checker.folder, what, arguments(version, [name], "--profile", prefix))
+    checker.equal("%s: the profiled program ends well" % name, program.code, 0)
+    with open(profile_of(checker, version, name, attempt), encoding="utf-8") as file:
+        events = json.load(file)
+    times, end = collections.defaultdict(list), "_kernel_time"
+    for event in events:
+        if event["cat"] == "Node" and event["name"].endswith(end):
+            times[event["name"][:-len(end)]].append(event["dur"])
+    return times, h.report_of(program.out)[0]["output_hash"]
+
+
+def self_times(ops):
+    """Own nanoseconds of each op: those of the kernels inside it, on its thread, taken away."""
+    own = {}
+    for thread in {op["thread"] for op in ops}:
+        stack = []
+        mine = [i for i, op in enumerate(ops) if op["thread"] == thread]
+        mine.sort(key=lambda i: (ops[i]["begin"], -ops[i]["duration"], ops[i]["depth"]))
+        for i in mine:
+            own[i] = ops[i]["duration"]
+            while stack and ops[stack[-1]]["depth"] >= ops[i]["depth"]:
+                stack.pop()
+            if stack:
+                own[stack[-1]] -= ops[i]["duration"]
+            stack.append(i)
+    return own
+
+
+def of_runs(timeline):
+    """Ops that are inference, not loading."""
+    return [op for op in timeline.rows("op") if not op["flags"] & FLAG_LOADING]
+
+
+def per_node(timeline):
+    """Nanoseconds of each execution by node."""
+    nodes = {k["kernel"]: k["node"] for k in timeline.rows("kernel")}
+    times = collections.defaultdict(list)
+    for op in of_runs(timeline):
+        times[nodes.get(op["kernel"], "kernel %d is unknown" % op["kernel"])].append(op["duration"])
+    return times
+
+
+def ranks_of(values, names):
+    """From the heaviest on; equal values share the mean of their ranks."""
+    order, ranks, at = sorted(names, key=lambda name: -values[name]), {}, 0
+    while at < len(order):
+        same = [name for name in order[at:] if values[name] == values[order[at]]]
+        for name in same:
+            ranks[name] = at + (len(same) - 1) / 2
+        at += len(same)
+    return [ranks[name] for name in names]
+
+
+def spearman(ours, theirs, count=30):
+    """Rank agreement over the nodes that are heaviest to us, from the times of each execution."""
+    ours, theirs = typical(ours), typical(theirs)
+    names = [name for name, _ in ours.most_common(count)]
+    if len(names) < 3:
+        return 1.0
+    a, b = ranks_of(ours, names), ranks_of(theirs, names)
+    middle = (len(names) - 1) / 2
+    spread = (sum((x - middle) ** 2 for x in a) * sum((y - middle) ** 2 for y in b)) ** 0.5
+    return sum((x - middle) * (y - middle) for x, y in zip(a, b)) / spread if spread else 0.0
+
+
+# ---------------------------------------------------------------------------------- checks
+
+
+def check_fits(checker, what, timeline):
+    ops = of_runs(timeline)
+    own, sums = self_times(ops), collections.Counter()
+    for i, op in enumerate(ops):
+        sums[(op["session"], op["run"])] += own[i]
+    checker.equal(what + ": no operator took less than nothing",
+                  [ops[i] for i in own if own[i] < 0][:3], [])
+    # Durations are rounded to nanoseconds one by one.
+    over = [(r["run"], r["duration"], sums[(r["session"], r["run"])]) for r in timeline.rows("run")
+            if sums[(r["session"], r["run"])] > r["duration"] + len(ops)]
+    checker.equal(what + ": own times of a run's operators fit into it", over, [])
+
+
+def check_identity(checker, what, timeline):
+    kernels = timeline.rows("kernel")
+    used = {op["kernel"] for op in of_runs(timeline)}
+    checker.equal(what + ": kernels have node, type and provider",
+                  [k for k in kernels if k["kernel"] in used and not (
+                      k["node"] and k["op_type"] and k["provider"] == "CPUExecutionProvider" and
+                      k["session"] and k["source"] in (1, 2) and k["submits"] == 0)][:2], [])
+    shaped = {s["kernel"] for s in timeline.rows("kernel_shape") if s["inputs"] and s["outputs"]}
+    checker.equal(what + ": every kernel's shapes are told", len(used - shaped), 0)
+
+
+def check_calls(checker, what, timeline, calls):
+    """Times of each execution by node, which are as many as they should be."""
+    checker.equal(what + ": the file is whole", timeline.damage, None)
+    checker.equal(what + ": nothing was lost", h.lost(timeline), 0)
+    times = per_node(timeline)
+    seen = calls_of(times)
+    checker.equal(what + ": each node ran as often as ORT says",
+                  {n: (seen[n], calls[n]) for n in seen.keys() | calls.keys()
+                   if seen[n] != calls[n]}, {})
+    checker.equal(what + ": every operator has its run",
+                  [op for op in of_runs(timeline) if op["flags"] or not op["run"]][:2], [])
+    check_fits(checker, what, timeline)
+    return times
+
+
+# ---------------------------------------------------------------------------------- ways in
+
+
+def launch(checker, version, name, what, mode="all"):
+    trace = "%s/%s.ortl" % (checker.folder, what)
+    program = h.ortscope(checker.folder, "run-" + what, "run", "-q", "--ops", mode, "-o", trace,
+                         "--", *arguments(version, [name]))
+    checker.equal(what + ": the exit code passes through", program.code, 0)
+    return program, trace
+
+
+def start_and_attach(checker, name, words, *options):
+    """A program whose sessions exist, with ortscope attached; returns both."""
+    pid_file, go_file = (os.path.join(checker.folder, name + end) for end in (".pid", ".go"))
+    program = h.Program(checker.folder, "target-" + name,
+                        words[:1] + ["--pid-file", pid_file, "--go-file", go_file] + words[1:])
+    pid = h.read_pid(pid_file, program)
+    trace = "%s/%s.ortl" % (checker.folder, name)
+    collector = h.attach(checker.folder, "attach-" + name, pid, trace, "-q", *options)
+    h.touch(go_file)
+    return program, collector, trace
+
+
+def attach(checker, version, name, what):
+    program, collector, trace = start_and_attach(checker, what, arguments(version, [name]))
+    checker.equal(what + ": the program ends well", program.wait(), 0)
+    checker.equal(what + ": and so does ortscope", collector.wait(), 0)
+    return program, trace
+
+
+Comparison = collections.namedtuple("Comparison", "nodes executions rank")
+_profiles = {}
+
+
+def added(spans, more):
+    for node, times in more.items():
+        spans[node] += times
+    return spans
+
+
+def compare(checker, version, name, way):
+    """Everything about one model, version and way in (launch or attach)."""
+    best, all_ours, all_theirs = -1.0, collections.defaultdict(list), collections.defaultdict(list)
+    for attempt in range(ATTEMPTS):
+        what = "%s-%s-%d" % (name, way.__name__, attempt)
+        if attempt or (version, name) not in _profiles:
+            _profiles[version, name] = profiled(checker, version, name, attempt)
+        theirs, output_hash = _profiles[version, name]
+        program, trace = way(checker, version, name, what)
+        checker.equal(what + ": outputs are bit-identical",
+                      h.report_of(program.out)[0]["output_hash"], output_hash)
+        calls = calls_of(theirs)
+        timeline = h.load(trace)
+        ours = check_calls(checker, what, timeline, calls)
+        check_identity(checker, what, timeline)
+        together = spearman(added(all_ours, ours), added(all_theirs, theirs))
+        best = max(best, spearman(ours, theirs), together)
+        if best >= RANK_WANTED:
+            break
+    checker.true("%s: heavy operators are heavy to ORT too" % name, best >= RANK_WANTED, best)
+    print("         %s %s: %d nodes, %d executions, rank agreement with ORT's profile %.3f"
+          % (version, what, len(calls), sum(calls.values()), best), flush=True)
+    return Comparison(len(calls), sum(calls.values()), best)
+
+
+def compare_shim(checker, version, name):
+    """The shim's counts against ORT's profile; after compare(). True if it is there and right."""
+    failures, what = checker.failures, name + "-shim"
+    calls = calls_of(_profiles[version, name][0])
+    _, trace = launch(checker, version, name, what, "shim")
+    check_calls(checker, what, h.load(trace), calls)
+    return checker.failures == failures
