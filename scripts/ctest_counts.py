@@ -15,7 +15,9 @@ SCRIPT = re.compile(r"^\w+: (\d+) tests, \d+ checks, \d+ failed\s*$", re.MULTILI
 SCRIPT_FAILED = re.compile(r"^failed: (.+)$", re.MULTILINE)
 WENT_WELL = re.compile(r"^ +ok |.*:PASS\s*$")
 SKIPPED_ON_PURPOSE = ("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION", "Disabled")
+WENT_WRONG = re.compile(r"^ +FAIL |.*:FAIL[: ]")
 MOST_LINES = 80
+MOST_FAILURES = 10
 MOST_COLUMNS = 400
 
 
@@ -52,7 +54,10 @@ def main():
         if f:
             lines = (case.findtext("system-out") or "(no output)").splitlines()
             lines = [line[:MOST_COLUMNS] for line in lines if not WENT_WELL.match(line)]
-            report.append(f"--- {case.get('name')} failed; the end of its output without what passed:")
+            # First of all what failed, since whoever shows this may cut it.
+            report.append(f"--- {case.get('name')} failed:")
+            report += ["    " + line.strip() for line in lines if WENT_WRONG.match(line)][:MOST_FAILURES]
+            report.append(f"--- {case.get('name')}: the end of its output without what passed:")
             report += ["    " + line for line in lines[-MOST_LINES:]]
     print(passed, failed, skipped)
     if report:

@@ -101,3 +101,17 @@ int64_t co_clock_span(const co_clock *clock, uint64_t at, uint64_t ticks)
     double ns = (double)ticks * rate_at(clock, at);
     return ns < 9e18 ? (int64_t)(ns + 0.5) : INT64_MAX;
 }
+
+co_span co_clock_span_until(const co_clock *clock, uint64_t end, uint64_t ticks)
+{
+    int64_t end_ns = co_clock_time(clock, end), begin_ns;
+    if (ticks <= end && end - ticks >= clock->begin.ticks) {
+        begin_ns = co_clock_time(clock, end - ticks);
+        return (co_span){begin_ns, end_ns - begin_ns};
+    }
+    // It began outside the segment. Nothing began before the capture did.
+    int64_t duration = co_clock_span(clock, end, ticks);
+    if (duration > end_ns)
+        duration = end_ns;
+    return (co_span){end_ns - duration, duration};
+}

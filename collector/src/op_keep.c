@@ -85,7 +85,8 @@ static co_slowest *slowest_of(co_op_keep *k, int64_t session)
 
 static bool is_slow(co_op_keep *k, const co_ended_run *run, const co_clock *clock)
 {
-    int64_t ns = co_clock_span(clock, (uint64_t)run->end, (uint64_t)run->duration);
+    int64_t ns =
+        co_clock_span_until(clock, (uint64_t)run->end, (uint64_t)run->duration).duration_ns;
     if (k->choice.mode == CO_OPS_LONGER)
         return ns > k->choice.value;
     co_slowest *s = slowest_of(k, run->session);

@@ -30,34 +30,42 @@ void co_pending_add(co_pending *p, tm_kind kind, const int64_t *values)
         p->unstored++;
 }
 
-// Nothing began before the capture did: a longer duration is made up.
-static void end_to_begin(int64_t *time, int64_t *duration)
+// Where the row holds an end and a duration that become a begin and a duration: the begin's column,
+// or -1. The duration's is the next of its type.
+static int begin_column(tm_kind kind)
 {
-    if (*duration > *time)
-        *duration = *time;
-    *time -= *duration;
+    switch (kind) {
+    case TM_KIND_run:
+        return TM_run_begin;
+    case TM_KIND_op:
+        return TM_op_begin;
+    case TM_KIND_phase:
+        return TM_phase_begin;
+    case TM_KIND_session:
+        return TM_session_time;
+    default:
+        return -1;
+    }
 }
 
 void co_row_to_nanoseconds(tm_kind kind, int64_t *row, const co_clock *clock)
 {
     const tm_kind_info *info = tm_kind_get(kind);
+    int begin = begin_column(kind);
     uint64_t ticks = 0; // a row's time stands before its durations
-    for (unsigned i = 0; i < info->column_count; i++) {
+    for (int i = 0; i < (int)info->column_count; i++) {
         if (info->columns[i].type == TM_TIME) {
             ticks = (uint64_t)row[i];
             row[i] = co_clock_time(clock, ticks);
+        } else if (info->columns[i].type == TM_DUR && begin >= 0) {
+            co_span span = co_clock_span_until(clock, ticks, (uint64_t)row[i]);
+            row[begin] = span.begin_ns;
+            row[i] = span.duration_ns;
+            begin = -1;
         } else if (info->columns[i].type == TM_DUR) {
             row[i] = co_clock_span(clock, ticks, (uint64_t)row[i]);
         }
     }
-    if (kind == TM_KIND_run)
-        end_to_begin(&row[TM_run_begin], &row[TM_run_duration]);
-    else if (kind == TM_KIND_op)
-        end_to_begin(&row[TM_op_begin], &row[TM_op_duration]);
-    else if (kind == TM_KIND_phase)
-        end_to_begin(&row[TM_phase_begin], &row[TM_phase_duration]);
-    else if (kind == TM_KIND_session)
-        end_to_begin(&row[TM_session_time], &row[TM_session_load]);
 }
 
 void co_pending_write(co_pending *p, const co_clock *clock, tm_writer *writer)

@@ -104,19 +104,27 @@ def ortscope(folder, name, *arguments, timeout=TIMEOUT):
     return run(folder, name, [ORTSCOPE] + list(arguments), timeout)
 
 
+def wine_prefix():
+    return os.environ.get("ORTSCOPE_WINEPREFIX", os.path.join(BUILD, "wineprefix"))
+
+
 def linux_pids(executable, word):
-    """Linux PIDs of Windows programs by file name that have `word` in their command line."""
+    """Linux PIDs of Windows programs by file name that have `word` in their command line. Only those
+    of our prefix: another copy of the repository may run the same test at the same time."""
     found = []
+    prefix = b"WINEPREFIX=" + os.fsencode(wine_prefix())
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         try:
             with open("/proc/%s/cmdline" % entry, "rb") as file:
                 parts = file.read().decode("utf-8", "replace").split("\0")
+            with open("/proc/%s/environ" % entry, "rb") as file:
+                ours = prefix in file.read().split(b"\0")
         except OSError:
             continue
         first = parts[0].replace("\\", "/").rsplit("/", 1)[-1].lower()
-        if first == executable.lower() and any(word in part for part in parts[1:]):
+        if ours and first == executable.lower() and any(word in part for part in parts[1:]):
             found.append(int(entry))
     return found
 
@@ -157,8 +165,7 @@ _session = None
 def _hold_wine():
     """Keeps the Wine server for the whole test: starting it for each program takes a second."""
     global _session
-    prefix = os.environ.get("ORTSCOPE_WINEPREFIX", os.path.join(BUILD, "wineprefix"))
-    _session = open(prefix + ".users", "a")
+    _session = open(wine_prefix() + ".users", "a")
     fcntl.flock(_session, fcntl.LOCK_SH)
     atexit.register(_end_everything)
 
@@ -280,12 +287,14 @@ class Checker:
         self.name = name
         self.folder = folder
         self.failures = 0
+        self.failed = []  # what they were
         self.checks = 0
 
     def true(self, what, condition, detail=""):
         self.checks += 1
         if not condition:
             self.failures += 1
+            self.failed.append("%s: %s%s" % (self.name, what, ": " + _cut(detail) if detail else ""))
         if not condition or not self.quiet:
             print("    %s %s%s" % ("ok  " if condition else "FAIL", what,
                                    "" if condition or not detail else ": " + str(detail)), flush=True)
@@ -296,9 +305,13 @@ class Checker:
                          "got %s, expected %s" % (_short(actual), _short(expected)))
 
 
+def _cut(value, most=600):
+    text = str(value)
+    return text if len(text) <= most else text[:most] + "..."
+
+
 def _short(value):
-    text = repr(value)
-    return text if len(text) <= 600 else text[:600] + "..."
+    return _cut(repr(value))
 
 
 def _leftovers(word):
@@ -369,6 +382,9 @@ def run_tests(topic, tests):
     print("%s: %d tests, %d checks, %d failed" % (topic, len(checkers),
                                                   sum(c.checks for c in checkers),
                                                   sum(c.failures for c in checkers)))
+    # Once more, where output that was cut still has it.
+    for text in [text for c in checkers for text in c.failed][:20]:
+        print("    FAIL " + _cut(text, 300))
     if failed:
         print("failed: " + ", ".join(failed))
     sys.exit(1 if failed or not checkers else 0)

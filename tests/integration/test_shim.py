@@ -157,12 +157,23 @@ def run_options_of_the_program(checker):
         checker.equal(what + ": each node ran as often as it should", calls_of(timeline),
                       times(calls, workers))
         checker.equal(what + ": nothing to remark", remarks(timeline), [])
-    words = arguments(["cls"], "--run-options", "shared", "--workers", 8)
-    timeline = watch(checker, "sampled", words, "shim:5")
-    counts = collections.Counter(op["run"] for op in ops.of_runs(timeline))
-    checker.equal("sampled: a run has all its operators or none, and only if it is its turn",
-                  {run: n for run, n in counts.items() if n != 229 or run % 5 != 1}, {})
-    checker.true("sampled: the first run has them", counts[1] == 229, counts)
+
+
+def run_options_sampled(checker):
+    """--ops shim:5 where runs share one object; which run comes first is the program's matter"""
+    for workers in (1, 8):
+        what = "%d threads" % workers
+        words = arguments(["cls"], "--run-options", "shared", "--workers", workers)
+        timeline = watch(checker, what.replace(" ", "-"), words, "shim:5")
+        counts = collections.Counter(op["run"] for op in ops.of_runs(timeline))
+        due = {row["run"] for row in timeline.rows("run") if row["run"] % 5 == 1}
+        checker.equal(what + ": a run has all its operators or none, and only if it is its turn",
+                      {run: n for run, n in counts.items() if n != 229 or run not in due}, {})
+        told = [m for m in remarks(timeline) if "using the same run options" in m]
+        checker.equal(what + ": a run without, whose turn it was, is remarked on",
+                      len(told), 1 if due - counts.keys() else 0)
+        if workers == 1:
+            checker.equal(what + ": no other run is ever in the way", set(counts), due)
 
 
 def node_program(checker):
@@ -301,8 +312,9 @@ def every_way(checker):
                       [s for s in fine if s not in used and s not in told], [])
 
 
-TESTS = [same_as_the_others, sampled, other_threads, run_options_of_the_program, node_program,
-         refused, quiet, attached, left_and_back, environments, every_way]
+TESTS = [same_as_the_others, sampled, other_threads, run_options_of_the_program,
+         run_options_sampled, node_program, refused, quiet, attached, left_and_back, environments,
+         every_way]
 
 if __name__ == "__main__":
     h.run_tests("test_shim", TESTS)

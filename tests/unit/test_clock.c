@@ -156,6 +156,62 @@ static void test_ticks_that_become_slower_for_good_are_followed(void)
     TEST_ASSERT_EQUAL_INT64(1900 * MS, co_clock_time(&clock, 1450 * MS));
 }
 
+// Anchors whose rates differ: each reading is a little wrong.
+static void unsteady_clock(co_clock *clock)
+{
+    co_clock_start(clock, (co_anchor){.ticks = 1000 * MS, .qpc_ns = 5});
+    for (uint64_t i = 1; i <= CO_ANCHORS; i++)
+        co_clock_add(clock, (co_anchor){.ticks = (1000 + i * 200) * MS,
+                                        .qpc_ns = i * 200 * MS + i * 7919 % 1000});
+}
+
+static void test_spans_that_follow_each_other_do_so_in_nanoseconds(void)
+{
+    const uint64_t step = 33333333;
+    co_clock clock;
+    unsteady_clock(&clock);
+    const uint64_t from = 1000 * MS + 17, until = 3000 * MS;
+    int64_t at = co_clock_time(&clock, from);
+    for (uint64_t ticks = from; ticks + step < until; ticks += step) {
+        co_span span = co_clock_span_until(&clock, ticks + step, step);
+        TEST_ASSERT_EQUAL_INT64(at, span.begin_ns);
+        TEST_ASSERT_INT64_WITHIN(2000, step, span.duration_ns);
+        at = span.begin_ns + span.duration_ns;
+        co_span whole = co_clock_span_until(&clock, ticks + step, ticks + step - from);
+        TEST_ASSERT_EQUAL_INT64(co_clock_time(&clock, from), whole.begin_ns);
+        TEST_ASSERT_EQUAL_INT64(at, whole.begin_ns + whole.duration_ns);
+    }
+}
+
+static void test_spans_from_before_the_capture_begin_with_it(void)
+{
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    co_clock_add(&clock, anchor_at(200 * MS));
+    co_span span = co_clock_span_until(&clock, anchor_at(1000).ticks, 1000000);
+    TEST_ASSERT_EQUAL_INT64(0, span.begin_ns);
+    TEST_ASSERT_EQUAL_INT64(1000, span.duration_ns);
+    span = co_clock_span_until(&clock, anchor_at(1000).ticks, UINT64_MAX);
+    TEST_ASSERT_EQUAL_INT64(0, span.begin_ns);
+    TEST_ASSERT_EQUAL_INT64(1000, span.duration_ns);
+}
+
+static void test_spans_across_a_pause_are_as_long_as_their_ticks(void)
+{
+    const int64_t hour = 3600000 * (int64_t)MS;
+    co_clock clock;
+    co_clock_start(&clock, anchor_at(0));
+    co_clock_add(&clock, anchor_at(200 * MS));
+    for (uint64_t at = 300 * MS; at <= 500 * MS; at += 200 * MS) {
+        co_anchor after = anchor_at(at);
+        after.qpc_ns += (uint64_t)hour;
+        co_clock_add(&clock, after);
+    }
+    co_span span = co_clock_span_until(&clock, anchor_at(400 * MS).ticks, 500 * MS);
+    TEST_ASSERT_EQUAL_INT64(200 * MS, span.duration_ns);
+    TEST_ASSERT_EQUAL_INT64(hour + 200 * MS, span.begin_ns);
+}
+
 static void test_a_real_anchor_moves_forward(void)
 {
     co_anchor a = co_anchor_now();
@@ -179,6 +235,9 @@ int main(void)
     RUN_TEST(test_ticks_that_pause_do_not_stretch_what_is_around);
     RUN_TEST(test_ticks_that_start_anew_begin_a_segment);
     RUN_TEST(test_ticks_that_become_slower_for_good_are_followed);
+    RUN_TEST(test_spans_that_follow_each_other_do_so_in_nanoseconds);
+    RUN_TEST(test_spans_from_before_the_capture_begin_with_it);
+    RUN_TEST(test_spans_across_a_pause_are_as_long_as_their_ticks);
     RUN_TEST(test_a_real_anchor_moves_forward);
     return UNITY_END();
 }

@@ -41,3 +41,13 @@ int64_t co_clock_time(const co_clock *clock, uint64_t ticks);
 // Length of a span of `ticks` that belongs to an event at `at`, by the rate of the anchors around
 // that; 0 as long as no rate is known.
 int64_t co_clock_span(const co_clock *clock, uint64_t at, uint64_t ticks);
+
+typedef struct co_span {
+    int64_t begin_ns;
+    int64_t duration_ns;
+} co_span;
+
+// A span that is known by its end and its length in ticks. Its begin and its end are what
+// co_clock_time() says of their ticks, so that spans which follow or contain one another do so in
+// nanoseconds too; only where it began in another segment, or before the capture, a rate is used.
+co_span co_clock_span_until(const co_clock *clock, uint64_t end, uint64_t ticks);
