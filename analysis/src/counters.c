@@ -87,6 +87,16 @@ static void add_sample(an_counters *c, const tm_block *b, size_t row)
     n->max = value > n->max ? value : n->max;
 }
 
+// The pace of a source from its last row to `time`.
+static void hold_pace(an_sampling *s, int64_t time)
+{
+    double ns = (double)time - (double)s->since_ns;
+    if (s->interval_us <= 0 || ns <= 0)
+        return;
+    s->rounds += ns / ((double)s->interval_us * 1000);
+    s->ns += ns;
+}
+
 static cm_status add_sampling(an_counters *c, const tm_reader *r, const tm_block *b, size_t row)
 {
     const char *source = tm_reader_string(r, b->columns[TM_sampling_source][row]);
@@ -102,8 +112,10 @@ static cm_status add_sampling(an_counters *c, const tm_reader *r, const tm_block
         CM_TRY(an_copy_string(&c->sources[i].source, r, b->columns[TM_sampling_source][row]));
         c->source_count++;
     }
-    if (interval_us > c->sources[i].slowest_us)
-        c->sources[i].slowest_us = interval_us;
+    int64_t time = b->columns[TM_sampling_time][row];
+    hold_pace(&c->sources[i], time);
+    c->sources[i].interval_us = interval_us;
+    c->sources[i].since_ns = time;
     c->sources[i].slowed += reason == 1;
     return CM_OK;
 }
@@ -127,6 +139,8 @@ void an_counters_finish(an_counters *c, int64_t end_ns)
 {
     for (size_t i = 0; i < c->count; i++)
         hold_until(&c->items[i], end_ns);
+    for (size_t i = 0; i < c->source_count; i++)
+        hold_pace(&c->sources[i], end_ns);
 }
 
 const an_counter *an_counters_find(const an_counters *c, const char *name, int64_t about,
@@ -138,6 +152,13 @@ const an_counter *an_counters_find(const an_counters *c, const char *name, int64
             return n;
     }
     return NULL;
+}
+
+double an_sampling_pace(const an_sampling *s)
+{
+    if (s->ns <= 0 || s->asked_us <= 0)
+        return (double)NAN;
+    return s->rounds * (double)s->asked_us * 1000 / s->ns;
 }
 
 double an_counter_value(const an_counter *c, int64_t raw)

@@ -46,6 +46,7 @@ void an_summary_destroy(an_summary *s)
     cm_histogram_deinit(&s->overhead);
     an_ops_destroy(s->ops);
     an_counters_deinit(&s->counters);
+    an_machine_deinit(&s->machine);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
     free(s->sessions);
@@ -247,6 +248,7 @@ cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block 
     CM_TRY(an_shapes_add(&s->shapes, reader, b));
     CM_TRY(an_ops_add(s->ops, reader, b));
     CM_TRY(an_counters_add(&s->counters, reader, b));
+    CM_TRY(an_machine_add(&s->machine, reader, b));
     for (size_t row = 0; add_row[b->kind] && row < b->row_count; row++)
         CM_TRY(add_row[b->kind](s, reader, b, row));
     return CM_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A timeline with counters: a busy process, a GPU that tells its energy, an NPU, a meter that tells
-// only its power, a source that was slowed down, and a counter that nobody ever knew.
+// A timeline with counters and facts about the machine: a busy process, a GPU that tells its
+// energy, an NPU, a meter that tells only its power, a source that was slowed down, and a counter
+// that nobody ever knew.
 #include "gold_maker.h"
 
 enum { MACHINE, PROCESS, THREAD, CORE, DEVICE };
@@ -52,13 +53,53 @@ static void device_counters(void)
     ROW(sample, 9, 300 * MS, 0, 0); // it has gone
     sample(10, 100, 15000);
     ROW(sampling, 20 * MS, text("pdh"), 100000, 0);
-    ROW(sampling, 400 * MS, text("pdh"), 250000, 1);
+    ROW(sampling, 400 * MS, text("pdh"), 1000000, 1);
+}
+
+static void fact(const char *about, int64_t number, const char *name, const char *value)
+{
+    ROW(fact, 0, text(about), number, text(name), text(value), 0);
+}
+
+static void number_fact(const char *about, int64_t number, const char *name, int64_t value)
+{
+    ROW(fact, 0, text(about), number, text(name), 0, value);
+}
+
+static void machine(void)
+{
+    fact("machine", -1, "manufacturer", "LENOVO");
+    fact("machine", -1, "model", "21N1\x1b[31mCTO1WW");
+    fact("os", -1, "name", "Windows 11 Pro");
+    fact("os", -1, "version", "10.0.26100");
+    number_fact("os", -1, "revision", 3775);
+    fact("processor", -1, "name", "Intel(R) Core(TM) Ultra 7 258V");
+    number_fact("processor", -1, "cores", 8);
+    number_fact("processor", -1, "performance_cores", 4);
+    number_fact("processor", -1, "efficiency_cores", 4);
+    number_fact("processor", -1, "threads", 12);
+    number_fact("processor", -1, "steady_ticks", 1);
+    fact("processor", -1, "instructions", "avx avx2 avx_vnni");
+    number_fact("cache", 0, "level", 3);
+    fact("cache", 0, "holds", "both");
+    number_fact("cache", 0, "bytes", 12582912);
+    number_fact("memory", -1, "bytes", 34359738368);
+    fact("gpu", 0, "name", "NVIDIA GeForce RTX 4090");
+    fact("gpu", 0, "driver", "31.0.15.3623");
+    number_fact("gpu", 0, "memory_bytes", 25757220864);
+    fact("npu", 0, "name", "Intel(R) AI Boost");
+    fact("npu", 0, "adapter", "luid_0x0_0x14f1d_phys_0");
+    fact("power", -1, "plan", "Balanced");
+    fact("power", -1, "source", "battery");
+    number_fact("power", -1, "battery_percent", 81);
+    number_fact("gpu", INT64_MAX, "memory_bytes", 1); // a file may claim anything
 }
 
 void make_counters(void)
 {
     begin("counters.ortl");
     process_and_module();
+    machine();
     session(1, 30 * MS, "cls.onnx", "CUDAExecutionProvider,CPUExecutionProvider");
     process_counters();
     device_counters();

@@ -23,14 +23,27 @@ import termios
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
 LATENCY = ["min", "mean", "stddev", "p50", "p90", "p95", "p99", "p99_9", "max", "first", "jitter"]
+MACHINE_DEVICE = ["name", "driver", "driver_date", "driver_vendor", "hardware", "adapter",
+                  "memory_bytes"]
 SUMMARY_KEYS = {
-    "": ["schema_version", "ortscope_version", "target", "runtime", "duration_s", "lost_events",
-         "overhead", "sessions", "process", "devices", "energy", "messages", "ort_events"],
+    "": ["schema_version", "ortscope_version", "target", "runtime", "machine", "duration_s",
+         "lost_events", "overhead", "sessions", "process", "devices", "energy", "messages", "ort_events"],
     "target": ["pid", "program", "exit_code"],
     "runtime": ["version", "module"],
+    "machine": ["manufacturer", "model", "firmware", "hypervisor", "wine", "os", "processor",
+                "memory", "gpus", "npus", "power"],
+    "machine.os": ["name", "release", "version", "revision"],
+    "machine.processor": ["name", "packages", "nodes", "cores", "performance_cores",
+                          "efficiency_cores", "threads", "nominal_mhz", "instructions",
+                          "steady_ticks", "caches"],
+    "machine.processor.caches": ["level", "holds", "bytes", "line_bytes", "count"],
+    "machine.memory": ["bytes", "commit_limit_bytes"],
+    "machine.gpus": MACHINE_DEVICE,
+    "machine.npus": MACHINE_DEVICE,
+    "machine.power": ["plan", "source", "battery_percent"],
     "overhead": ["per_run_ns", "share"],
     "process": ["cpu_percent", "peak_rss_bytes"],
-    "devices": ["source", "kind", "name", "utilization_percent", "utilization_max_percent",
+    "devices": ["source", "kind", "name", "model", "driver", "utilization_percent", "utilization_max_percent",
                 "memory_peak_bytes", "memory_total_bytes", "power_w", "power_max_w",
                 "temperature_max_c"],
     "energy": ["source", "meter", "integrated_from_power", "seconds", "joules", "joules_per_run",

@@ -3,6 +3,7 @@
 
 #include "capture_stop.h"
 #include "child_resume.h"
+#include "collector/facts.h"
 #include "common/os.h"
 #include "output.h"
 #include "tracelogging/channel.h"
@@ -218,9 +219,18 @@ static bool is_stopped(const loop *l)
     return vw_stop_requested(l->launched);
 }
 
+// Once the target runs: asking takes some milliseconds, which nobody has to wait for.
+static void note_machine(loop *l)
+{
+    static co_facts facts; // too large for the stack
+    co_facts_gather(&facts);
+    co_capture_facts(l->capture, &facts);
+}
+
 static cm_status capture_until_end(loop *l)
 {
     size_t turn = 0;
+    note_machine(l);
     while (l->count && !is_stopped(l) && !time_is_over(l)) {
         // Idle targets are asked less and less often; a wake-up or an event brings us back.
         l->poll_ms = co_capture_drain(l->capture) ? POLL_MIN_MS : l->poll_ms * 2;

@@ -18,12 +18,18 @@ static void key_text(cm_json *j, const char *key, const char *text)
     cm_json_string(j, text);
 }
 
-static void json_device(cm_json *j, const an_accelerator *d)
+// A device that is measured, with what the machine tells of it.
+static void json_device(cm_json *j, const an_machine *m, const an_accelerator *devices, size_t at)
 {
+    const an_accelerator *d = &devices[at];
+    int64_t number = an_machine_device(m, devices, at);
+    const char *about = d->is_npu ? "npu" : "gpu";
     cm_json_begin_object(j, CM_JSON_INDENTED);
     key_text(j, "source", d->source);
     key_text(j, "kind", d->is_npu ? "npu" : "gpu");
     key_text(j, "name", d->name);
+    key_text(j, "model", number < 0 ? NULL : an_machine_text(m, about, number, "name"));
+    key_text(j, "driver", number < 0 ? NULL : an_machine_text(m, about, number, "driver"));
     key_number(j, "utilization_percent", an_counter_mean_or_nan(d->utilization), 2);
     key_number(j, "utilization_max_percent", an_counter_max(d->utilization), 2);
     key_number(j, "memory_peak_bytes", an_counter_max(d->memory), 0);
@@ -72,7 +78,7 @@ void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh)
     cm_json_key(j, "devices");
     cm_json_begin_array(j, device_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; i < device_count; i++)
-        json_device(j, &devices[i]);
+        json_device(j, &s->machine, devices, i);
     cm_json_end(j);
     cm_json_key(j, "energy");
     cm_json_begin_array(j, meter_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);

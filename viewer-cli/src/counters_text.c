@@ -24,34 +24,40 @@ static void write_process(vw_io *io, const an_summary *s)
     cm_out_char(&io->out, '\n');
 }
 
-// Less often than asked is nothing to hide.
+// Less often than asked is nothing to hide, where it is much less.
 static void write_slowed(vw_io *io, const an_counters *c)
 {
-    const char *separator = "";
-    char text[32];
+    const char *separator = "Counters, to keep within --max-overhead: ";
+    bool any = false;
     for (size_t i = 0; i < c->source_count; i++) {
         const an_sampling *n = &c->sources[i];
-        if (!n->slowed)
+        double pace = an_sampling_pace(n);
+        if (!n->slowed || !(pace < 0.5))
             continue;
-        cm_format_ns(text, sizeof text, (double)n->slowest_us * 1000);
+        double wished = 1e6 / (double)n->asked_us;
         vw_style_on(io, VW_DIM);
-        cm_out_text(&io->out, *separator ? separator : "Counters were slowed down to save time: ");
+        cm_out_text(&io->out, separator);
         cm_text_clean(&io->out, n->source, 20);
-        cm_out_printf(&io->out, " to one in %s", text);
+        cm_out_printf(&io->out, " %.2g/s of %.4g/s", wished * pace, wished);
         vw_style_off(io, VW_DIM);
         separator = ", ";
+        any = true;
     }
-    if (*separator)
+    if (any)
         cm_out_char(&io->out, '\n');
 }
 
-static void write_device(vw_io *io, const an_accelerator *d)
+static void write_device(vw_io *io, const an_machine *m, const an_accelerator *devices, size_t at)
 {
+    const an_accelerator *d = &devices[at];
+    int64_t number = an_machine_device(m, devices, at);
+    const char *model =
+        number < 0 ? NULL : an_machine_text(m, d->is_npu ? "npu" : "gpu", number, "name");
     double use = an_counter_mean_or_nan(d->utilization), memory = an_counter_max(d->memory);
     double power = an_counter_mean_or_nan(d->power);
     char text[32];
     cm_out_text(&io->out, d->is_npu ? "NPU " : "GPU ");
-    cm_text_clean(&io->out, d->name, 48);
+    cm_text_clean(&io->out, model ? model : d->name, 48);
     const char *separator = ": ";
     if (an_known(use)) {
         cm_out_printf(&io->out, "%s%.1f %% busy", separator, use);
@@ -90,7 +96,7 @@ void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh)
     size_t meter_count = an_meters(&s->counters, meters, DEVICE_LINES);
     write_process(io, s);
     for (size_t i = 0; i < device_count; i++)
-        write_device(io, &devices[i]);
+        write_device(io, &s->machine, devices, i);
     for (size_t i = 0; i < meter_count; i++)
         write_meter(io, &meters[i], vw_successful_runs(s), grams_per_kwh);
     write_slowed(io, &s->counters);

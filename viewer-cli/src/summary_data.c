@@ -195,6 +195,7 @@ void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh)
     key_text(j, "ortscope_version", ORTSCOPE_VERSION);
     json_target(j, s);
     json_runtimes(j, s);
+    vw_machine_json(j, &s->machine);
     key_number(j, "duration_s", (double)s->end_ns / 1e9, 9);
     cm_json_key(j, "lost_events");
     cm_json_uint(j, s->lost_total);

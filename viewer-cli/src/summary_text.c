@@ -324,6 +324,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_processes(io, s);
     write_modules(io, s);
     write_capture(io, s, header);
+    vw_machine_text(io, &s->machine);
     vw_counters_text(io, s, choice->grams_per_kwh);
     write_totals(io, s);
     write_sessions(io, s, choice);

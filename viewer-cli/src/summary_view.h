@@ -26,6 +26,9 @@ void vw_latency_bars(vw_io *io, const cm_histogram *h);
 // What the target took of the machine, devices and energy; nothing where nobody counted.
 void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh);
 void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh);
+// The machine that it was recorded on; nothing, or null, where the file does not tell.
+void vw_machine_text(vw_io *io, const an_machine *m);
+void vw_machine_json(cm_json *j, const an_machine *m);
 double vw_successful_runs(const an_summary *s);
 
 // How a session was loaded and what it does with memory: lines of its text, keys of its JSON.

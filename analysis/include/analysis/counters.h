@@ -30,8 +30,10 @@ typedef struct an_counter {
 
 typedef struct an_sampling {
     char *source;
-    int64_t asked_us, slowest_us; // between two samples
-    uint64_t slowed;              // how often
+    int64_t asked_us;  // between two samples
+    uint64_t slowed;   // how often
+    double rounds, ns; // how often it was asked in how much time, by the pace of each moment
+    int64_t interval_us, since_ns; // of its last row; 0: it has ended
 } an_sampling;
 
 typedef struct an_counters {
@@ -51,6 +53,9 @@ void an_counters_finish(an_counters *c, int64_t end_ns);
 // The first one with a known value, of any source; NULL if there is none.
 const an_counter *an_counters_find(const an_counters *c, const char *name, int64_t about,
                                    int64_t process);
+
+// How often a source was asked in the mean, of what was wished for: 1 is as often. NAN: not known.
+double an_sampling_pace(const an_sampling *s);
 
 // A raw value of the counter in its unit; NAN if per_unit makes no sense.
 double an_counter_value(const an_counter *c, int64_t raw);

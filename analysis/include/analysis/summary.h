@@ -20,6 +20,7 @@
 #pragma once
 
 #include "analysis/counters.h"
+#include "analysis/machine.h"
 #include "analysis/memory.h"
 #include "analysis/ops.h"
 #include "analysis/shapes.h"
@@ -140,6 +141,7 @@ typedef struct an_summary {
     an_shapes shapes;
     an_ops *ops; // never NULL
     an_counters counters;
+    an_machine machine;
     an_message *messages;
     size_t message_count, message_capacity;
     uint64_t messages_dropped; // of texts for which there was no room

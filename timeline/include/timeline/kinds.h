@@ -226,6 +226,11 @@
 #define TM_COLUMNS_interrupt(C)                                                                    \
     C(begin, TIME) C(duration, DUR) C(cpu, INT) C(what, INT) C(routine, U64)
 // what: 0 deferred procedure call, 1 of a timer, 2 threaded, 3 interrupt
+#define TM_COLUMNS_fact(C)                                                                         \
+    C(time, TIME) C(about, STR) C(number, INT) C(name, STR) C(text, STR) C(value, INT)
+// Something about the machine that is told once, such as ("gpu", 0, "driver", "31.0.15.3623").
+// number: which of several, -1 = there is one. A fact is a text, or a number: text is then 0. What
+// the system does not tell has no row.
 
 #define TM_KINDS(K)                                                                                \
     K(process)                                                                                     \
@@ -258,4 +263,5 @@
     K(sample)                                                                                      \
     K(sampling)                                                                                    \
     K(bystander)                                                                                   \
-    K(thread) K(image) K(sched) K(ready) K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory)
+    K(thread)                                                                                      \
+    K(image) K(sched) K(ready) K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory) K(fact)
