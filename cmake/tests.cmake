@@ -6,7 +6,7 @@ function(ortscope_test name)
     target_link_libraries(${name} PRIVATE ${arg_LIBS} dep_unity ortscope_flags)
     add_test(NAME ${name} COMMAND ${name})
     if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 120)
+        set(arg_TIMEOUT 600) # for what hangs
     endif()
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()

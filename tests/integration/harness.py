@@ -30,7 +30,8 @@ PICTURE_MODELS = "build/targets/models"
 VERSIONS = ["1.15.0", "1.17.0", "1.20.1", "1.23.2", "1.30.0"]
 NEWEST = VERSIONS[-1]
 SKIPPED = 77
-TIMEOUT = 120  # seconds for any one program; never decides a test but for hanging
+TIMEOUT = 300  # seconds for any one program; never decides a test but for hanging
+FOREVER = 3600  # seconds that a program goes on which is told to stop
 
 _running = []
 
@@ -317,13 +318,15 @@ def _short(value):
 def _leftovers(word):
     names = ("ort_driver.exe", "node.exe", "ortscope.exe", "odd_runs.exe", "odd_thread_ends.exe",
              "odd_image.exe", "odd_rehook.exe", "odd_last_thread.exe", "odd_spawns.exe",
-             "odd_binding.exe", "load_log.exe", "model_runner.exe", "sim_etw.exe", "etw_recorder.exe")
+             "odd_binding.exe", "odd_guarded.exe", "odd_memory.exe", "load_log.exe",
+             "model_runner.exe", "alloc_runner.exe", "sim_etw.exe",
+             "etw_recorder.exe")
     return [(name, pid) for name in names for pid in linux_pids(name, word)]
 
 
 def _check_nothing_left(checker):
     # A process that was ended may take a moment to go.
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while _leftovers(checker.folder) and time.monotonic() < end:
         time.sleep(0.05)
     left = _leftovers(checker.folder)

@@ -29,7 +29,7 @@ target_compile_definitions(stub_ort_opaque PRIVATE STUB_ORT_OPAQUE)
 
 foreach(test test_injector test_injector_deaths test_injector_refusals)
     ortscope_test(${test} SOURCES ${test}.c injector_fixture.c LIBS inj_injector
-        LABELS integration TIMEOUT 300)
+        LABELS integration TIMEOUT 900)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/injector/src)
     set_target_properties(${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${injector_dir})
     add_dependencies(${test} echo_target idle_target parent_target stub_hook stub_hook_old stub_ort

@@ -45,7 +45,7 @@ fx_idle fx_idle_start(const char *program, const char *mode)
                                     NULL, &startup, &info));
     CloseHandle(info.hThread);
     HANDLE either[2] = {ready, info.hProcess};
-    TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForMultipleObjects(2, either, FALSE, 30000));
+    TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForMultipleObjects(2, either, FALSE, 120000));
     CloseHandle(ready);
     idle.process = info.hProcess;
     idle.pid = info.dwProcessId;

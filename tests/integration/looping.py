@@ -29,7 +29,7 @@ class Looping:
         self.stop_file, self.counter, self.pid_file = (
             base + e for e in (".stop", ".count", ".pid"))
         self.program = h.Program(checker.folder, name, h.node_arguments(
-            version, "--stop-file", self.stop_file, "--seconds", 100, "--counter", self.counter,
+            version, "--stop-file", self.stop_file, "--seconds", h.FOREVER, "--counter", self.counter,
             "--pid-file", self.pid_file, "--exit-code", 5, *more))
         self.pid = h.read_pid(self.pid_file, self.program)
         h.wait_until(self.count, "first run of " + name, program=self.program)

@@ -6,8 +6,8 @@ Shared by test_operators.py and all_versions.py.
 On the times. ORT's profiler rounds to microseconds and inflates each operator: by a microsecond or
 two on Windows, by 10 to 100 under Wine, where its allocations cost more than a small operator, and
 the machine may be busy. So the typical time of a node is the shortest of many, equal times share a
-rank, and a comparison that fails is made again, both sides, twice at most, alone and together with
-those before. What is compared is total time, since ORT's spans of Loop, If and Scan contain those
+rank, and a comparison that fails is made again, both sides, a few times at most, alone and together
+with those before. What is compared is total time, since ORT's spans of Loop, If and Scan contain those
 inside.
 """
 import collections
@@ -21,7 +21,7 @@ RUNNER = h.BIN + "/model_runner.exe"
 RUNNERS = {"1.22.0": h.BIN + "/dxcore/model_runner.exe"}  # needs what Wine lacks: stub_dxcore.c
 RUNS = 60
 RANK_WANTED = 0.9  # Spearman, over the 30 heaviest nodes
-ATTEMPTS = 3
+ATTEMPTS = 6
 FLAG_LOADING, FLAG_AMBIGUOUS, FLAG_FAILED = 1, 2, 4
 
 REAL, SMALL = h.PICTURE_MODELS, "build/integration/models"
@@ -157,9 +157,8 @@ def check_fits(checker, what, timeline):
         sums[(op["session"], op["run"])] += own[i]
     checker.equal(what + ": no operator took less than nothing",
                   [ops[i] for i in own if own[i] < 0][:3], [])
-    # Durations are rounded to nanoseconds one by one.
     over = [(r["run"], r["duration"], sums[(r["session"], r["run"])]) for r in timeline.rows("run")
-            if sums[(r["session"], r["run"])] > r["duration"] + len(ops)]
+            if sums[(r["session"], r["run"])] > r["duration"]]
     checker.equal(what + ": own times of a run's operators fit into it", over, [])
 
 

@@ -181,7 +181,8 @@ def slow_source(checker):
     counters = busy.finish(checker)
     rows = counters.timeline.rows("sampling")
     checker.equal("the process's own counters were not slowed by it",
-                  [r for r in rows if r["source"] == "process" and r["interval_us"] > 500000], [])
+                  [r for r in rows if r["source"] == "process" and r["interval_us"] >= interval_us],
+                  [])
 
 
 def hanging_source(checker):

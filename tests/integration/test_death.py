@@ -22,7 +22,7 @@ def kill_target_at_random(checker):
         go_file = "%s/%d.go" % (checker.folder, i)
         program = h.Program(checker.folder, "run-%d" % i, [
             h.ORTSCOPE, "run", "-o", trace, "--quiet", "--"] + h.driver_arguments(
-                h.VERSIONS[i % len(h.VERSIONS)], "--loop-seconds", 100, "--counter", counter,
+                h.VERSIONS[i % len(h.VERSIONS)], "--loop-seconds", h.FOREVER, "--counter", counter,
                 "--pid-file", pid_file, "--go-file", go_file, "--iterations", 50))
         pid = h.read_pid(pid_file, program)
         h.touch(go_file)
@@ -50,8 +50,9 @@ def kill_ortscope(checker):
     for i, how in enumerate(("attached", "launched")):
         report_file, counter = ("%s/%s%s" % (checker.folder, how, e) for e in (".json", ".count"))
         trace = "%s/%s.ortl" % (checker.folder, how)
-        more = ("--report", report_file, "--counter", counter, "--runs", 400, "--pause", 1,
-                "--exit-code", 5, "--pid-file", checker.folder + "/%s.pid" % how)
+        stop = "%s/%s.stop" % (checker.folder, how)
+        more = ("--report", report_file, "--counter", counter, "--seconds", h.FOREVER, "--stop-file",
+                stop, "--exit-code", 5, "--pid-file", checker.folder + "/%s.pid" % how)
         full = os.path.join(h.ROOT, report_file)
         count_path = os.path.join(h.ROOT, counter)
         if how == "attached":
@@ -65,14 +66,16 @@ def kill_ortscope(checker):
                      "30 runs", program=victim)
         at_death = counter_text(counter)
         os.kill(h.linux_pids("ortscope.exe", trace)[0], signal.SIGKILL)
+        h.wait_until(lambda: counter_text(counter) >= at_death + 100, "%s: 100 runs more" % how)
+        h.touch(stop)
         if how == "attached":
             checker.equal("attached: the target ends with its code", target.wait(), 5)
         h.wait_until(lambda: os.path.exists(full), "%s: the target's report" % how)
         victim.wait()
         with open(full) as file:
             report = h.report_of(file.read())[0]
-        checker.equal("%s: the target made all its runs" % how, report["runs"], 400)
-        alone = h.run(checker.folder, "alone-" + how, h.node_arguments(VERSION, "--runs", 400))
+        alone = h.run(checker.folder, "alone-" + how,
+                      h.node_arguments(VERSION, "--runs", report["runs"]))
         checker.equal("%s: outputs are as ever" % how, report["output_hash"],
                       h.report_of(alone.out)[0]["output_hash"])
         timeline = h.load(trace)
@@ -165,7 +168,7 @@ def collector_stands_still(checker):
     stop, counter, trace, pid_file = (checker.folder + "/run" + e
                                       for e in (".stop", ".count", ".ortl", ".pid"))
     program = h.Program(checker.folder, "run", [h.ORTSCOPE, "run", "-o", trace, "--quiet", "--"]
-                        + h.driver_arguments("1.15.0", "--threads", 1, "--loop-seconds", 100,
+                        + h.driver_arguments("1.15.0", "--threads", 1, "--loop-seconds", h.FOREVER,
                                              "--stop-file", stop, "--counter", counter,
                                              "--pid-file", pid_file))
     h.read_pid(pid_file, program)

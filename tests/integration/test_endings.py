@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """How captures end and fail: whose file is touched, whose exit code is told, who is left behind."""
+import contextlib
 import os
 import shutil
 import signal
@@ -70,7 +71,7 @@ def duration_of_run(checker):
     trace, stop = (checker.folder + "/run" + e for e in (".ortl", ".stop"))
     program = h.Program(checker.folder, "run", [
         h.ORTSCOPE, "run", "-o", trace, "--duration", "1s", "--quiet", "--"] + h.node_arguments(
-            VERSION, "--stop-file", stop, "--seconds", 100, "--exit-code", 5))
+            VERSION, "--stop-file", stop, "--seconds", h.FOREVER, "--exit-code", 5))
     h.wait_until(lambda: "waiting for the program" in program.err, "the end of the recording",
                  program=program)
     timeline = h.load(trace)
@@ -89,7 +90,7 @@ def disk_gets_full(checker):
     try:
         program = h.Program(checker.folder, "run", [
             h.ORTSCOPE, "run", "-o", trace, "--quiet", "--"] + h.driver_arguments(
-                VERSION, "--loop-seconds", 100, "--stop-file", stop, "--report", report_file,
+                VERSION, "--loop-seconds", h.FOREVER, "--stop-file", stop, "--report", report_file,
                 "--exit-code", 5))
     finally:
         del os.environ["ORTSCOPE_WINE_WRAPPER"]
@@ -121,6 +122,18 @@ def children_outlive_the_program(checker):
                   {0})
 
 
+def until_it_rests(pid, seconds=0.7):
+    """Until the process's first thread has not even wanted a processor for so long, or is gone."""
+    def rests():
+        with contextlib.suppress(OSError), open("/proc/%d/schedstat" % pid) as file:
+            before = file.read()
+            time.sleep(seconds)
+            file.seek(0)
+            return file.read() == before
+        return True
+    h.wait_until(rests, "the process rests")
+
+
 def parent_dies_while_it_waits(checker):
     """a parent is killed while its suspended child waits for ortscope: the child runs"""
     trace, pid_file, go_file, report = (checker.folder + "/run" + e
@@ -135,12 +148,14 @@ def parent_dies_while_it_waits(checker):
     try:
         h.touch(go_file)
         h.wait_until(lambda: len(h.linux_pids("ort_driver.exe", report)) == 2, "the child")
-        time.sleep(1)  # the request follows the creation; a parent that has given up passes too
-        os.kill(linux_parent, signal.SIGKILL)
+        # The request follows the creation, then the parent waits; one that has given up passes too.
+        until_it_rests(linux_parent)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(linux_parent, signal.SIGKILL)
         parent.wait()
     finally:
         os.kill(linux_collector, signal.SIGCONT)
-    checker.equal("attach ends when the child has", collector.wait(60), 0)
+    checker.equal("attach ends when the child has", collector.wait(), 0)
     checker.true("the child did its work", os.path.exists(os.path.join(h.ROOT, report)))
     timeline = h.load(trace)
     checker.equal("it was followed", [p["how"] for p in timeline.rows("process")], [1, 2])
@@ -157,7 +172,7 @@ def ctrl_c_before_the_program_runs(checker):
         h.wait_until(lambda: h.linux_pids("ort_driver.exe", "/%d.json" % i), "the program",
                      program=program)
         program.interrupt()
-        code = program.wait(60)
+        code = program.wait()
         stopped = "before the program ran" in program.err
         print("    %s" % ("stopped in time" if stopped else "the program was faster"))
         checker.equal("exit code", code, 1 if stopped else 9)

@@ -135,7 +135,7 @@ static void test_attach_to_a_running_program_and_read_its_records(void)
     TEST_ASSERT_EQUAL_MESSAGE(CM_OK, status, cm_error_text(status));
     tl_section_header *header = target->section_view;
     TEST_ASSERT_EQUAL(TL_HOOK_ARMED, atomic_load(&header->phase));
-    TEST_ASSERT_EQUAL(INJ_WAIT_WOKEN, inj_target_wait(target, 5000));
+    TEST_ASSERT_EQUAL(INJ_WAIT_WOKEN, inj_target_wait(target, 60000));
     TEST_ASSERT_EQUAL(INJ_WAIT_TIMEOUT, inj_target_wait(target, 20));
 
     tl_consumer *consumer = tl_consumer_create(target->section_view, 4, FX_RING_BYTES);
@@ -149,7 +149,7 @@ static void test_attach_to_a_running_program_and_read_its_records(void)
     TEST_ASSERT_EQUAL(CM_OK, inj_disarm(target));
     TEST_ASSERT_EQUAL(TL_HOOK_DETACHED, atomic_load(&header->phase));
     TEST_ASSERT_EQUAL(42, fx_idle_end(&idle));
-    TEST_ASSERT_EQUAL(INJ_WAIT_EXITED, inj_target_wait(target, 5000));
+    TEST_ASSERT_EQUAL(INJ_WAIT_EXITED, inj_target_wait(target, 60000));
     TEST_ASSERT_TRUE(inj_target_exit_code(target, &code));
     TEST_ASSERT_EQUAL_UINT32(42, code);
     TEST_ASSERT_EQUAL(CM_OK, inj_disarm(target)); // gone is no error

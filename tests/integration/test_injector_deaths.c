@@ -70,7 +70,7 @@ static void test_target_killed_at_any_moment_of_attaching(void)
         // It may have been quick enough; else there is one answer only.
         if (status != CM_OK)
             TEST_ASSERT_EQUAL_MESSAGE(CM_NOT_FOUND, status, cm_error_text(status));
-        TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForSingleObject(killer, 30000));
+        TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForSingleObject(killer, 120000));
         CloseHandle(killer);
         if (target != NULL && status == CM_OK)
             TEST_ASSERT_EQUAL(CM_OK, inj_disarm(target));
@@ -90,7 +90,7 @@ static void test_target_that_refuses_the_dll_runs_on(void)
     SetEnvironmentVariableW(L"STUB_REFUSE_LOAD", NULL);
     cm_status status = inj_attach(target, FX_ALL_RINGS, false);
     TEST_ASSERT_EQUAL(CM_OK, inj_resume(target));
-    while (inj_target_wait(target, 30000) == INJ_WAIT_WOKEN)
+    while (inj_target_wait(target, 120000) == INJ_WAIT_WOKEN)
         ;
     fx_capture_end(output, sizeof output);
     TEST_ASSERT_EQUAL_MESSAGE(CM_FAILED, status, cm_error_text(status));
@@ -152,7 +152,7 @@ static void attach_and_die(DWORD pid)
     PROCESS_INFORMATION info;
     TEST_ASSERT_TRUE(CreateProcessW(fx_wide_path("test_injector_deaths.exe"), command, NULL, NULL,
                                     FALSE, 0, NULL, NULL, &startup, &info));
-    TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForSingleObject(info.hProcess, 30000));
+    TEST_ASSERT_EQUAL(WAIT_OBJECT_0, WaitForSingleObject(info.hProcess, 120000));
     DWORD code = 0;
     GetExitCodeProcess(info.hProcess, &code);
     TEST_ASSERT_EQUAL(66, code);

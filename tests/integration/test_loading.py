@@ -3,6 +3,7 @@
 """The parts of a session's creation. ORT's own log tells the truth: load_log.exe turns each line
 into a call that is recorded too, so that a part must begin between two certain lines, on one clock
 and whatever the machine does meanwhile."""
+import itertools
 import os
 
 import harness as h
@@ -208,7 +209,7 @@ def attached_before_the_sessions(checker):
 
 
 def attached_and_detached_all_the_while(checker):
-    """we come and go eight times while two threads make one session after the other"""
+    """we come and go while two threads make one session after the other"""
     version, prefix = h.NEWEST, checker.folder + "/target"
     target = h.Program(checker.folder, "target", [
         RUNNER, "--dll", h.dll(version), "--workers", 2, "--sessions", 10**6, "--pid-file",
@@ -217,7 +218,9 @@ def attached_and_detached_all_the_while(checker):
     pid = h.read_pid(prefix + ".pid", target)
     h.touch(prefix + ".go")
     made, wrong = 0, []
-    for i in range(8):
+    for i in itertools.count():
+        if i >= 8 and made > 50 or i == 60:  # a busy machine may need more than eight times
+            break
         trace = "%s/%d.ortl" % (checker.folder, i)
         collector = h.attach(checker.folder, "attach-%d" % i, pid, trace, "--duration", "1s")
         collector.wait()

@@ -190,7 +190,7 @@ def unloaded(checker):
 def again(checker):
     """attached, detached and killed in turn; the program does not notice"""
     base = checker.folder + "/target"
-    words = h.driver_arguments("1.20.1", "--threads", 2, "--loop-seconds", 100, "--exit-code", 5,
+    words = h.driver_arguments("1.20.1", "--threads", 2, "--loop-seconds", h.FOREVER, "--exit-code", 5,
                                "--stop-file", base + ".stop", "--counter", base + ".count",
                                "--pid-file", base + ".pid")
     words[words.index("--dll") + 1] = hidden("1.20.1")

@@ -34,7 +34,7 @@ if(WIN32)
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
     ortscope_test(test_detour_threads SOURCES test_detour_threads.c detour_code.c LIBS hk_detour
-                  TIMEOUT 600)
+                  TIMEOUT 1800)
 endif()
 ortscope_test(test_tap_decode SOURCES test_tap_decode.c LIBS hk_tap)
 target_include_directories(test_tap_decode PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)

@@ -14,10 +14,11 @@ typedef struct scenario {
     drv_runtime *runtime;
     drv_session shared[SHARED_MAX];
     int shared_count;
+    volatile LONG done; // workers
 } scenario;
 
 typedef struct thread_job {
-    const scenario *scene;
+    scenario *scene;
     drv_worker worker;
     HANDLE handle;
 } thread_job;
@@ -144,6 +145,10 @@ static DWORD WINAPI work(void *context)
         if (g_drv.crash && g_drv.crash_busy && job->worker.number == 0)
             drv_crash(g_drv.crash);
     } while (drv_keep_looping() || (g_drv.crash && g_drv.crash_busy));
+    // All are there until the last has done its work, so that the test knows how many are at once.
+    InterlockedIncrement(&job->scene->done);
+    while (job->scene->done < g_drv.threads)
+        Sleep(1);
     return 0;
 }
 

@@ -183,8 +183,10 @@ def main():
              "unknown": unknown(), "kernelless": kernelless(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
-        with open(os.path.join(folder, name + ".onnx"), "wb") as out:
+        path = os.path.join(folder, name + ".onnx")
+        with open("%s.%d" % (path, os.getpid()), "wb") as out:
             out.write(data)
+        os.replace(out.name, path)  # whoever reads it meanwhile has all of one
 
 
 if __name__ == "__main__":
