@@ -83,7 +83,10 @@ const char *an_lost_cause_name(int64_t cause)
                                         "records could not be decoded",
                                         "memory or the file had no room for them",
                                         "Windows' event tracing had no room for them",
-                                        "parts of the recording are damaged or unknown"};
+                                        "parts of the recording are damaged or unknown",
+                                        "whole buffers that event tracing could not hand on",
+                                        "whole buffers of event tracing were not read in time",
+                                        "ortscope was too slow for event tracing"};
     return cause >= 0 && (uint64_t)cause < COUNT_OF(names) ? names[cause] : "of other causes";
 }
 

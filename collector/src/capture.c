@@ -105,7 +105,11 @@ cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id
         c->target_capacity = capacity;
     }
     target_state t = {.id = c->last_target_id + 1};
-    CM_TRY(open_channel(&t, target));
+    if (target->section)
+        CM_TRY(open_channel(&t, target));
+    co_watched watched = {
+        .pid = target->pid, .id = t.id, .hooked = target->section, .end_qpc = UINT64_MAX};
+    cm_buf_append(&c->watched, &watched, sizeof watched);
     c->last_target_id = t.id;
     c->targets[c->target_count++] = t;
     co_anchor now = co_anchor_now();
@@ -152,7 +156,7 @@ static void on_record(void *context, const tl_record *record, const uint8_t *pay
 static size_t drain_target(co_capture *c, target_state *t)
 {
     drain_context context = {c, t};
-    return tl_consumer_drain(t->consumer, on_record, &context);
+    return !t->consumer ? 0 : tl_consumer_drain(t->consumer, on_record, &context);
 }
 
 size_t co_capture_drain(co_capture *c)
@@ -166,7 +170,7 @@ size_t co_capture_drain(co_capture *c)
 // timeline/kinds.h: lost.cause
 enum { LOST_UNDECODABLE = 3, LOST_NO_ROOM = 4 };
 
-static bool tell_loss(co_capture *c, uint32_t process, int cause, uint64_t events)
+bool co_tell_loss(co_capture *c, uint32_t process, int cause, uint64_t events)
 {
     co_anchor now = co_anchor_now();
     const int64_t row[] = {[TM_lost_process] = process,
@@ -183,19 +187,22 @@ static bool tell_loss(co_capture *c, uint32_t process, int cause, uint64_t event
 static void tell_no_room(co_capture *c)
 {
     uint64_t now = c->unnumbered + c->textless + c->pending.unstored;
-    if (now != c->no_room_told && tell_loss(c, 0, LOST_NO_ROOM, now - c->no_room_told))
+    if (now != c->no_room_told && co_tell_loss(c, 0, LOST_NO_ROOM, now - c->no_room_told))
         c->no_room_told = now;
 }
 
 // Rows for what was lost since the last time; what finds no memory is told the next time.
 static void tell_losses(co_capture *c, target_state *t)
 {
+    if (!t->consumer)
+        return;
     tl_losses now = tl_consumer_losses(t->consumer);
     const uint64_t lost[] = {now.ring_full, now.no_ring, now.damaged, t->undecodable};
     uint64_t *const told[] = {&t->told.ring_full, &t->told.no_ring, &t->told.damaged,
                               &t->undecodable_told};
     for (int cause = 0; cause <= LOST_UNDECODABLE; cause++)
-        if (lost[cause] != *told[cause] && tell_loss(c, t->id, cause, lost[cause] - *told[cause]))
+        if (lost[cause] != *told[cause] &&
+            co_tell_loss(c, t->id, cause, lost[cause] - *told[cause]))
             *told[cause] = lost[cause];
 }
 
@@ -217,8 +224,13 @@ void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code)
                            [TM_process_end_reason] = reason,
                            [TM_process_end_exit_code] = exit_code};
     co_pending_add(&c->pending, TM_KIND_process_end, row);
-    tl_decoder_destroy(t->decoder);
-    tl_consumer_destroy(t->consumer);
+    co_watched *watched = co_watched_of(c, id);
+    if (watched)
+        watched->end_qpc = now.qpc;
+    if (t->consumer) {
+        tl_decoder_destroy(t->decoder);
+        tl_consumer_destroy(t->consumer);
+    }
     c->targets[i] = c->targets[--c->target_count];
 }
 
@@ -273,6 +285,7 @@ cm_status co_capture_close(co_capture *c)
     co_readings_deinit(&c->qnn);
     cm_map_deinit(&c->qnn_lanes);
     co_ids_deinit(&c->allocators);
+    cm_buf_deinit(&c->watched);
     free(c->targets);
     free(c);
     return flushed != CM_OK ? flushed : closed;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collector/capture.h"
+#include "common/buf.h"
 #include "common/map.h"
 #include "ids.h"
 #include "op_keep.h"
@@ -11,15 +12,24 @@
 #include "tracelogging/codec.h"
 
 typedef struct target_state {
-    uint32_t id; // its process row
-    tl_consumer *consumer;
+    uint32_t id;           // its process row
+    tl_consumer *consumer; // NULL: nothing of ours is in the process
     tl_decoder *decoder;
     tl_losses told; // losses that are in the timeline already
     uint64_t undecodable, undecodable_told;
 } target_state;
 
+// A process that is or was followed: events that come late still find it.
+typedef struct co_watched {
+    uint32_t pid, id;
+    bool hooked;
+    bool tells_qnn;   // the hook told of QNN's measurements
+    uint64_t end_qpc; // UINT64_MAX: still there
+} co_watched;
+
 struct co_capture {
     tm_writer *writer;
+    cm_buf watched; // co_watched, in the order of their coming
     co_clock clock;
     co_pending pending;
     co_op_keep op_keep;
@@ -43,6 +53,14 @@ bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
 
 // qnn.c: a measurement of the QNN provider, beside its row as an event of ORT's.
 void co_qnn_event(co_capture *c, uint32_t process, uint64_t ticks, const char *fields, size_t len);
+
+// capture_watched.c: the process with this PID at this time (raw QPC), if it is or was followed, or
+// of this number; NULL if it is not.
+co_watched *co_watched_find(const co_capture *c, uint32_t pid, uint64_t qpc);
+co_watched *co_watched_of(const co_capture *c, uint32_t id);
+
+// Rows of losses that are not a target's own: lost.cause.
+bool co_tell_loss(co_capture *c, uint32_t process, int cause, uint64_t events);
 
 // 0 also where the file has no room for it; then `textless` counts up.
 int64_t co_intern(co_capture *c, const char *text, size_t len);

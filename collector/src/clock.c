@@ -115,3 +115,14 @@ co_span co_clock_span_until(const co_clock *clock, uint64_t end, uint64_t ticks)
         duration = end_ns;
     return (co_span){end_ns - duration, duration};
 }
+
+uint64_t co_clock_ticks(const co_clock *clock, uint64_t qpc_ns)
+{
+    const co_anchor *last = newest(clock);
+    double ns_a_tick = rate_at(clock, last->ticks);
+    if (ns_a_tick <= 0)
+        return last->ticks;
+    double ticks = (double)(int64_t)(qpc_ns - last->qpc_ns) / ns_a_tick;
+    double at = (double)last->ticks + ticks;
+    return at > 0 ? last->ticks + (uint64_t)(int64_t)ticks : 0;
+}

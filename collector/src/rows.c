@@ -189,8 +189,12 @@ static void ort_event_row(co_capture *c, const target_state *t, int64_t module, 
                            [TM_ort_event_fields] = TEXT(OrtEvent_fields)};
     co_pending_add(&c->pending, TM_KIND_ort_event, row);
     const tl_field_value *name = &values[TL_OrtEvent_name], *fields = &values[TL_OrtEvent_fields];
-    if (name->count == strlen(CO_QNN_EVENT) && memcmp(name->text, CO_QNN_EVENT, name->count) == 0)
+    if (name->count == strlen(CO_QNN_EVENT) && memcmp(name->text, CO_QNN_EVENT, name->count) == 0) {
+        co_watched *watched = co_watched_of(c, t->id);
+        if (watched)
+            watched->tells_qnn = true;
         co_qnn_event(c, t->id, (uint64_t)ticks, fields->text, fields->count);
+    }
 }
 
 // The number of what the event is about, 0 if it is about nothing numbered. Other numbers in it may

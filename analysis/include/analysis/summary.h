@@ -35,7 +35,7 @@
 #define AN_MAX_SHAPES     1024 // input shapes with a row of their own, in all
 #define AN_MAX_MESSAGES   256  // different messages kept
 #define AN_MAX_DEVICES    64   // different ones kept
-#define AN_LOST_CAUSES    8    // the last one: any cause that we have no name for
+#define AN_LOST_CAUSES    11   // the last one: any cause that we have no name for
 
 typedef struct an_run_time {
     int64_t begin_ns;

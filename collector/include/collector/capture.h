@@ -16,7 +16,7 @@
 typedef struct co_capture co_capture;
 
 typedef struct co_target {
-    void *section; // borrowed until co_target_end
+    void *section; // borrowed until co_target_end; NULL: watched from outside, without a hook
     uint32_t ring_count;
     uint32_t ring_bytes;
     uint32_t pid;
@@ -59,7 +59,8 @@ cm_status co_capture_create(const char *path, co_anchor start, co_capture **out)
 // all that the hooks tell.
 void co_capture_choose_ops(co_capture *c, co_op_choice choice);
 
-// Adds a target whose hook is armed; `*out_id` names it in the timeline.
+// Adds a target whose hook is armed, or that is watched from outside; `*out_id` names it in the
+// timeline.
 cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id);
 
 // Reads what the targets have published. Returns the number of events.

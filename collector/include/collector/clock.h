@@ -51,3 +51,6 @@ typedef struct co_span {
 // co_clock_time() says of their ticks, so that spans which follow or contain one another do so in
 // nanoseconds too; only where it began in another segment, or before the capture, a rate is used.
 co_span co_clock_span_until(const co_clock *clock, uint64_t end, uint64_t ticks);
+
+// The other way round: ticks at a time of QPC in nanoseconds, by the rate of the last anchors.
+uint64_t co_clock_ticks(const co_clock *clock, uint64_t qpc_ns);

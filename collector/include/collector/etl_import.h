@@ -24,7 +24,7 @@ typedef struct co_etl_import_options {
 
 typedef struct co_etl_import_stats {
     uint64_t processes; // that are followed
-    uint64_t sessions, runs, switches, samples;
+    uint64_t sessions, runs, failed_runs, switches, samples;
     uint64_t unfinished_runs; // began, but their end is not in the recording
     uint64_t rows;
 } co_etl_import_stats;

@@ -35,7 +35,7 @@ static void write_followed(etl_import *m, const etl_life *life)
         [TM_process_program] = text_id(m, co_etl_people_name(m->people, life))};
     co_etl_row(m, TM_KIND_process, process);
     const int64_t module[] = {
-        [TM_module_module] = life->number, // one a process: its events do not say more
+        [TM_module_module] = life->module, // one a process: its events do not say more
         [TM_module_process] = life->number,
         [TM_module_time] = begin_of(m, life),
         [TM_module_path] = text_id(m, co_etl_people_library(m->people, life->id)),
@@ -157,15 +157,36 @@ static cm_status write_rows(etl_import *m, co_etl *recording)
     return CM_OK;
 }
 
-static void free_import(etl_import *m)
+void co_etl_import_init(etl_import *m)
 {
-    co_ids_deinit(&m->sessions);
+    memset(m->running, 0xff, sizeof m->running);
+    cm_out_init_memory(&m->text);
+}
+
+void co_etl_import_deinit(etl_import *m)
+{
+    co_ids_deinit(&m->own_sessions);
     cm_buf_deinit(&m->session_states);
     cm_buf_deinit(&m->ort_threads);
     cm_map_deinit(&m->ort_thread_of);
     cm_map_deinit(&m->only_session_of);
     cm_out_deinit(&m->text);
-    free(m);
+}
+
+static const etl_life *process_of(void *people, uint32_t pid, int64_t time)
+{
+    return co_etl_people_process(people, pid, time);
+}
+
+static const etl_life *owner_of(void *people, uint32_t tid, int64_t time)
+{
+    return co_etl_people_owner(people, tid, time);
+}
+
+static uint32_t number_of(void *people, const etl_life *life)
+{
+    (void)people;
+    return life->number;
 }
 
 cm_status co_etl_import(co_etl *recording, co_etl_people *people,
@@ -182,9 +203,10 @@ cm_status co_etl_import(co_etl *recording, co_etl_people *people,
         return cm_fail(CM_NO_MEMORY, "There is not enough memory to import the recording.");
     m->header = co_etl_header_of(recording);
     m->people = people;
+    m->who = (etl_who){people, process_of, owner_of, number_of};
     m->options = options;
-    memset(m->running, 0xff, sizeof m->running);
-    cm_out_init_memory(&m->text);
+    m->sessions = &m->own_sessions;
+    co_etl_import_init(m);
     cm_status status = open_timeline(m, options->output);
     if (status == CM_OK) {
         status = write_rows(m, recording);
@@ -192,6 +214,7 @@ cm_status co_etl_import(co_etl *recording, co_etl_people *people,
         status = status == CM_OK ? closed : status;
     }
     *out = m->stats;
-    free_import(m);
+    co_etl_import_deinit(m);
+    free(m);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "common/secret.h"
 #include "etl_classes.h"
 #include "etl_text.h"
+#include "qnn.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -136,10 +137,10 @@ static uint32_t session_of(etl_import *m, const ort_event *o)
     int64_t id;
     size_t only;
     if (number(o, "sessionId", &id) && id >= 0 && id < UINT32_MAX - 1)
-        return co_ids_get(&m->sessions, o->process->number, id + 1);
+        return co_ids_get(m->sessions, o->process->number, id + 1);
     if (cm_map_find(&m->only_session_of, o->process->number, &only) && only)
         return (uint32_t)only;
-    return co_ids_get(&m->sessions, o->process->number, UNNAMED);
+    return co_ids_get(m->sessions, o->process->number, UNNAMED);
 }
 
 static void session_row(etl_import *m, const ort_event *o, uint32_t session, int64_t begin,
@@ -150,7 +151,7 @@ static void session_row(etl_import *m, const ort_event *o, uint32_t session, int
         return;
     bool has_model = text_of(field(o, "modelFileName")).len != 0;
     const int64_t row[] = {[TM_session_session] = session,
-                           [TM_session_module] = o->process->number,
+                           [TM_session_module] = o->process->module,
                            [TM_session_time] = begin,
                            [TM_session_load] = o->ns - begin,
                            [TM_session_source] = SOURCE_EVENT,
@@ -230,6 +231,7 @@ static void run_ends(etl_import *m, const ort_event *o, ort_thread *t)
                            [TM_run_outputs] = 0};
     co_etl_row(m, TM_KIND_run, row);
     m->stats.runs++;
+    m->stats.failed_runs += r->status != 0;
 }
 
 static void log_row(etl_import *m, const ort_event *o, int64_t level, const char *message,
@@ -301,7 +303,7 @@ static void event_row(etl_import *m, const ort_event *o)
     const char *fields = cm_out_string(&m->text);
     size_t len = strlen(fields);
     const int64_t row[] = {
-        [TM_ort_event_module] = o->process->number,
+        [TM_ort_event_module] = o->process->module,
         [TM_ort_event_time] = o->ns,
         [TM_ort_event_session] = named ? (int64_t)session_of(m, o) : 0,
         [TM_ort_event_ort_session] = ort_session,
@@ -310,6 +312,8 @@ static void event_row(etl_import *m, const ort_event *o)
         [TM_ort_event_name] = tm_writer_string(m->writer, o->schema.name, o->schema.name_len),
         [TM_ort_event_fields] = tm_writer_string(m->writer, fields, len ? len - 1 : 0)};
     co_etl_row(m, TM_KIND_ort_event, row);
+    if (m->qnn && is_event(o, CO_QNN_EVENT))
+        m->qnn(m->qnn_context, o->process, o->event->time, fields, len);
 }
 
 static void take_event(etl_import *m, const ort_event *o, ort_thread *t)
@@ -337,7 +341,7 @@ void co_etl_write_ort(etl_import *m, const co_etl_event *e)
 {
     static const etl_life nobody = {.id = CO_ETL_UNKNOWN};
     ort_event o = {.event = e,
-                   .process = co_etl_people_process(m->people, e->pid, e->time),
+                   .process = m->who.process(m->who.context, e->pid, e->time),
                    .ns = co_etl_ns(m->header, e->time)};
     size_t residual;
     ort_thread *t = thread_state(m, e);

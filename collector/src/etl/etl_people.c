@@ -102,7 +102,7 @@ static ort_process *ort_in(co_etl_people *p, uint32_t pid)
     return &p->ort[p->ort_count++];
 }
 
-static bool is_ort_library(const char *path)
+bool co_etl_is_ort_library(const char *path)
 {
     static const char *const names[] = {"onnxruntime.dll", "onnxruntime_pybind11_state.pyd"};
     const char *name = co_etl_base_name(path);
@@ -120,7 +120,7 @@ static void take_image(co_etl_people *p, const etl_fact *f)
 {
     char path[sizeof p->ort->library];
     co_etl_text_utf8(f->name, path, sizeof path);
-    ort_process *ort = is_ort_library(path) ? ort_in(p, f->pid) : NULL;
+    ort_process *ort = co_etl_is_ort_library(path) ? ort_in(p, f->pid) : NULL;
     if (ort && !ort->library[0])
         memcpy(ort->library, path, sizeof path);
 }
@@ -272,7 +272,7 @@ cm_status co_etl_people_settle(co_etl_people *p)
     etl_life *l = (etl_life *)(void *)p->processes.data;
     for (size_t i = 0; i < p->processes.len / sizeof *l; i++) {
         size_t place;
-        l[i].number = (uint32_t)i + 1;
+        l[i].number = l[i].module = (uint32_t)i + 1;
         l[i].followed = cm_map_find(&p->ort_of, l[i].id, &place);
     }
     CM_TRY(cm_buf_status(&p->processes));

@@ -13,7 +13,8 @@ typedef struct etl_life {
     uint32_t owner; // the parent's pid, or the thread's pid
     int64_t begin, end;
     uint32_t name;     // in the texts, 0: none
-    uint32_t number;   // of a process in the timeline, from 1
+    uint32_t number;   // of a process in the timeline, from 1; live: 0 until a row needs it
+    uint32_t module;   // of a followed process: its one module in the timeline
     int32_t exit_code; // of a process that ended
     bool began, ended; // false: it was there before, or still is
     bool followed;     // it has ONNX Runtime
@@ -34,6 +35,9 @@ const char *co_etl_people_name(const co_etl_people *p, const etl_life *life);
 // Of a followed process: the version of ORT that it told, and where its library is; "" unknown.
 const char *co_etl_people_version(const co_etl_people *p, uint32_t pid);
 const char *co_etl_people_library(const co_etl_people *p, uint32_t pid);
+
+// Whether this is a library that has ONNX Runtime in it.
+bool co_etl_is_ort_library(const char *path);
 
 // Facts that found no room.
 uint64_t co_etl_people_missing(const co_etl_people *p);

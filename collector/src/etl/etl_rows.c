@@ -24,16 +24,22 @@ static int64_t thread_number(uint32_t tid)
     return tid == CO_ETL_UNKNOWN ? -1 : (int64_t)tid;
 }
 
-static int64_t owner_of(const etl_import *m, uint32_t tid, int64_t time)
+static const etl_life *owner_life(const etl_import *m, uint32_t tid, int64_t time)
 {
-    const etl_life *life = tid == CO_ETL_UNKNOWN ? NULL : co_etl_people_owner(m->people, tid, time);
-    return life ? life->number : 0;
+    return tid == CO_ETL_UNKNOWN ? NULL : m->who.owner(m->who.context, tid, time);
 }
 
-static int64_t process_number(const etl_import *m, uint32_t pid, int64_t time)
+static int64_t owner_of(const etl_import *m, uint32_t tid, int64_t time)
 {
-    const etl_life *life = co_etl_people_process(m->people, pid, time);
-    return life ? life->number : 0;
+    const etl_life *life = owner_life(m, tid, time);
+    return life ? m->who.number(m->who.context, life) : 0;
+}
+
+// Whether a row about this thread is wanted.
+static bool is_wanted(const etl_import *m, uint32_t tid, int64_t time)
+{
+    const etl_life *life = m->only_followed ? owner_life(m, tid, time) : NULL;
+    return !m->only_followed || (life && life->followed);
 }
 
 // Whose work the record was made in: as it says, or who is on its processor.
@@ -44,7 +50,11 @@ static uint32_t thread_of(const etl_import *m, const co_etl_event *e, const etl_
 
 static void thread_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
-    const int64_t row[] = {[TM_thread_process] = process_number(m, f->pid, e->time),
+    const etl_life *life = m->who.process(m->who.context, f->pid, e->time);
+    if (m->only_followed && !(life && life->followed))
+        return;
+    int64_t number = life ? m->who.number(m->who.context, life) : 0;
+    const int64_t row[] = {[TM_thread_process] = number,
                            [TM_thread_thread] = thread_number(f->tid),
                            [TM_thread_time] = ns,
                            [TM_thread_action] = f->action,
@@ -54,7 +64,7 @@ static void thread_row(etl_import *m, const co_etl_event *e, const etl_fact *f, 
 
 static void image_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
-    const etl_life *life = co_etl_people_process(m->people, f->pid, e->time);
+    const etl_life *life = m->who.process(m->who.context, f->pid, e->time);
     if (!life || !life->followed)
         return;
     const int64_t row[] = {
@@ -67,6 +77,9 @@ static void image_row(etl_import *m, const co_etl_event *e, const etl_fact *f, i
 
 static void switch_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
+    m->running[e->cpu % ETL_CPUS_MAX] = f->tid;
+    if (!is_wanted(m, f->tid, e->time) && !is_wanted(m, f->old_tid, e->time))
+        return;
     const int64_t row[] = {[TM_sched_time] = ns,
                            [TM_sched_cpu] = e->cpu,
                            [TM_sched_new_thread] = thread_number(f->tid),
@@ -80,12 +93,13 @@ static void switch_row(etl_import *m, const co_etl_event *e, const etl_fact *f, 
                            [TM_sched_wait_mode] = f->wait_mode,
                            [TM_sched_waited] = f->waited};
     co_etl_row(m, TM_KIND_sched, row);
-    m->running[e->cpu % ETL_CPUS_MAX] = f->tid;
     m->stats.switches++;
 }
 
 static void ready_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
+    if (!is_wanted(m, f->tid, e->time))
+        return;
     bool by_dpc = f->flags & 1;
     uint32_t by = by_dpc ? CO_ETL_UNKNOWN : m->running[e->cpu % ETL_CPUS_MAX];
     const int64_t row[] = {[TM_ready_time] = ns,
@@ -102,6 +116,8 @@ static void ready_row(etl_import *m, const co_etl_event *e, const etl_fact *f, i
 
 static void profile_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
+    if (!is_wanted(m, f->tid, e->time))
+        return;
     const int64_t row[] = {[TM_profile_time] = ns,
                            [TM_profile_cpu] = e->cpu,
                            [TM_profile_thread] = thread_number(f->tid),
@@ -116,6 +132,8 @@ static void profile_row(etl_import *m, const co_etl_event *e, const etl_fact *f,
 static void fault_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
     uint32_t tid = thread_of(m, e, f);
+    if (!is_wanted(m, tid, e->time))
+        return;
     bool timed = f->has_begin && f->begin > 0 && f->begin <= e->time;
     int64_t begin = timed ? co_etl_ns(m->header, f->begin) : ns;
     const int64_t row[] = {[TM_fault_time] = begin,
@@ -132,6 +150,8 @@ static void fault_row(etl_import *m, const co_etl_event *e, const etl_fact *f, i
 // The record is written when the transfer is over.
 static void disk_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
 {
+    if (!is_wanted(m, f->tid, e->time))
+        return;
     int64_t duration =
         f->duration < INT64_MAX ? co_etl_span_ns(m->header, (int64_t)f->duration) : 0;
     const int64_t row[] = {[TM_disk_begin] = (int64_t)((uint64_t)ns - (uint64_t)duration),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an import in progress consists of: etl_import.c leads it, etl_rows.c writes what the kernel
-// tells, etl_ort.c what ONNX Runtime tells.
+// Events on their way to rows: etl_rows.c writes what the kernel tells, etl_ort.c what ONNX Runtime
+// tells. etl_import.c leads it for recordings, etw/etw_live.c for a session in real time.
 #pragma once
 
 #include "collector/etl_import.h"
@@ -15,22 +15,40 @@
 
 #define ETL_CPUS_MAX 2048u
 
+// Who is who. `number` may write a row about the process first.
+typedef struct etl_who {
+    void *context;
+    const etl_life *(*process)(void *context, uint32_t pid, int64_t time);
+    const etl_life *(*owner)(void *context, uint32_t tid, int64_t time);
+    uint32_t (*number)(void *context, const etl_life *life);
+} etl_who;
+
 typedef struct etl_import {
     const co_etl_header *header;
-    const co_etl_people *people;
+    const co_etl_people *people; // of a recording
+    etl_who who;
     const co_etl_import_options *options;
     tm_writer *writer;
+    bool only_followed; // of all others: only the switches from and to those that are followed
+    // A measurement of the QNN provider, as key=value, one a line; NULL: nobody wants it.
+    void (*qnn)(void *context, const etl_life *process, int64_t time, const char *fields,
+                size_t len);
+    void *qnn_context;
     co_etl_import_stats stats;
     int64_t last_ns;
     uint32_t running[ETL_CPUS_MAX]; // the thread on each processor, CO_ETL_UNKNOWN before the first
                                     // switch
-    co_ids sessions;
+    co_ids *sessions;
+    co_ids own_sessions;    // of a recording
     cm_buf session_states;  // by the session's number
     cm_buf ort_threads;     // that have run sessions
     cm_map ort_thread_of;   // pid and tid -> place
     cm_map only_session_of; // process -> its session, as long as there is one
     cm_out text;
 } etl_import;
+
+void co_etl_import_init(etl_import *m);
+void co_etl_import_deinit(etl_import *m);
 
 int64_t co_etl_intern(etl_import *m, etl_text text);
 void co_etl_row(etl_import *m, tm_kind kind, const int64_t *values);

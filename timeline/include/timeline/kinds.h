@@ -64,7 +64,9 @@
 #define TM_COLUMNS_lost(C) C(process, ID) C(time, TIME) C(cause, INT) C(events, INT)
 // cause: 0 ring full, 1 no free ring, 2 damaged channel, 3 undecodable record, 4 more rows, numbers
 // or texts than we have memory for or a file takes (process 0; of a text only itself is missing), 5
-// Windows' event tracing had no room, 6 damaged or unknown parts of a recording (process 0)
+// Windows' event tracing had no room, 6 damaged or unknown parts of a recording (process 0). Live,
+// process 0: 7 buffers that event tracing could not hand on, 8 buffers that were not read in time
+// (7 and 8: `events` counts buffers, nobody knows what was in them), 9 our own queue was full
 #define TM_COLUMNS_clock(C) C(time, TIME) C(ticks, U64) C(qpc, U64) C(utc, U64)
 // utc: nanoseconds since 1970
 #define TM_COLUMNS_overhead(C) C(process, ID) C(time, TIME) C(per_run, DUR)

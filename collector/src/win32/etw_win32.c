@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// The threads of a live session: one that Windows hands the events to, one that flushes and asks
+// for losses. Both end with the session; whatever happens to us, atexit stops it, and if not even
+// that is reached, the next ortscope does.
+#include "collector/etw.h"
+
+#include "etw/etw_live.h"
+#include "etw/etw_queue.h"
+#include "etw_library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <windows.h>
+
+#define QUEUE_BYTES ((size_t)32 << 20)
+#define FLUSH_MS    50u // half of what we promise, so that a late one is not too late
+#define LOSSES_MS   1000u
+#define END_MS      5000u
+
+struct co_etw {
+    etw_api api;
+    etw_session session;
+    etw_live *live;
+    etw_queue queue;
+    uint64_t trace;
+    HANDLE reader, tender, end;
+    SRWLOCK lock; // losses
+    etw_losses losses;
+};
+
+// For the ways out that pass nobody.
+static co_etw *volatile g_running;
+
+static void stop_at_exit(void)
+{
+    co_etw *e = InterlockedExchangePointer((void *volatile *)&g_running, NULL);
+    if (e)
+        co_etw_session_stop(&e->session, NULL);
+}
+
+static void on_record(etw_record *record)
+{
+    co_etw *e = record->context;
+    co_etw_queue_put(&e->queue, record);
+}
+
+static DWORD WINAPI read_events(void *context)
+{
+    co_etw *e = context;
+    SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_ABOVE_NORMAL);
+    e->api.process_trace(&e->trace, 1, NULL, NULL);
+    return 0;
+}
+
+static void note_losses(co_etw *e, const etw_losses *now)
+{
+    AcquireSRWLockExclusive(&e->lock);
+    e->losses = *now;
+    ReleaseSRWLockExclusive(&e->lock);
+}
+
+static DWORD WINAPI tend(void *context)
+{
+    co_etw *e = context;
+    ULONGLONG asked = GetTickCount64();
+    while (WaitForSingleObject(e->end, FLUSH_MS) == WAIT_TIMEOUT) {
+        etw_losses now;
+        co_etw_session_flush(&e->session);
+        if (GetTickCount64() - asked < LOSSES_MS)
+            continue;
+        asked = GetTickCount64();
+        if (co_etw_session_losses(&e->session, &now))
+            note_losses(e, &now);
+    }
+    return 0;
+}
+
+// ----------------------------------------------------------------------------------- begin and end
+
+static void free_all(co_etw *e)
+{
+    co_etw_live_destroy(e->live);
+    co_etw_queue_deinit(&e->queue);
+    if (e->end)
+        CloseHandle(e->end);
+    free(e);
+}
+
+static bool open_trace(co_etw *e)
+{
+    etw_logfile file = {.logger_name = e->session.name,
+                        .mode = ETW_MODE_REAL_TIME | ETW_MODE_RAW_TIMESTAMP | ETW_MODE_EVENT_RECORD,
+                        .record_callback = on_record,
+                        .context = e};
+    e->trace = e->api.open_trace(&file);
+    return e->trace != ETW_INVALID_TRACE && e->trace != 0xffffffffu;
+}
+
+static bool begin_reading(co_etw *e)
+{
+    if (!open_trace(e))
+        return false;
+    co_etw_session_rundown(&e->session);
+    e->reader = CreateThread(NULL, 0, read_events, e, 0, NULL);
+    e->tender = CreateThread(NULL, 0, tend, e, 0, NULL);
+    return e->reader && e->tender;
+}
+
+static unsigned processors(void)
+{
+    DWORD count = GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+    return count ? count : 1;
+}
+
+co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
+                     void (*say)(void *context, int level, const char *sentence), void *context)
+{
+    static bool registered;
+    LARGE_INTEGER hz;
+    etw_tell tell = {context, say};
+    co_etw *e = options->parts ? calloc(1, sizeof *e) : NULL;
+    if (!e)
+        return NULL;
+    InitializeSRWLock(&e->lock);
+    QueryPerformanceFrequency(&hz);
+    e->end = CreateEventW(NULL, TRUE, FALSE, NULL);
+    e->live = co_etw_live_create(capture, hz.QuadPart);
+    etw_wish wish = {.parts = options->parts,
+                     .buffers = options->buffers,
+                     .processors = processors(),
+                     .self = co_etw_self()};
+    if (!e->live || !e->end || !co_etw_queue_init(&e->queue, QUEUE_BYTES) ||
+        !co_etw_library(&e->api)) {
+        say(context, 3,
+            "Event tracing (--etw) is not available here; the capture goes on without "
+            "it.");
+        free_all(e);
+        return NULL;
+    }
+    if (!co_etw_session_start(&e->session, &e->api, &wish, &tell)) {
+        free_all(e);
+        return NULL;
+    }
+    g_running = e;
+    if (!registered)
+        registered = atexit(stop_at_exit) == 0;
+    if (begin_reading(e))
+        return e;
+    char text[200];
+    snprintf(text, sizeof text,
+             "The events of our own event tracing session can't be read (Windows error %lu); the "
+             "capture goes on without --etw.",
+             (unsigned long)e->api.last_error());
+    say(context, 3, text);
+    co_etw_stop(e);
+    return NULL;
+}
+
+unsigned co_etw_parts(const co_etw *e)
+{
+    return e ? e->session.parts : 0;
+}
+
+static void take(void *live, const co_etl_event *event)
+{
+    co_etw_live_event(live, event);
+}
+
+size_t co_etw_drain(co_etw *e)
+{
+    if (!e)
+        return 0;
+    size_t events = co_etw_queue_take(&e->queue, take, e->live);
+    AcquireSRWLockExclusive(&e->lock);
+    etw_losses losses = e->losses;
+    ReleaseSRWLockExclusive(&e->lock);
+    co_etw_live_losses(e->live, &losses, atomic_load(&e->queue.full));
+    return events;
+}
+
+// True if it has ended.
+static bool join(HANDLE *thread)
+{
+    if (!*thread)
+        return true;
+    bool ended = WaitForSingleObject(*thread, END_MS) == WAIT_OBJECT_0;
+    if (ended) {
+        CloseHandle(*thread);
+        *thread = NULL;
+    }
+    return ended;
+}
+
+// Stopping the session hands out what its buffers hold; ProcessTrace comes back after the last of
+// it. The queue may be smaller than that: it is emptied meanwhile.
+static bool join_reader(co_etw *e)
+{
+    ULONGLONG end = GetTickCount64() + END_MS;
+    while (e->reader && WaitForSingleObject(e->reader, 5) == WAIT_TIMEOUT) {
+        co_etw_drain(e);
+        if (GetTickCount64() > end)
+            return false;
+    }
+    return join(&e->reader);
+}
+
+void co_etw_stop(co_etw *e)
+{
+    etw_losses last;
+    if (!e)
+        return;
+    SetEvent(e->end);
+    bool ended = join(&e->tender);
+    last = e->losses;
+    InterlockedExchangePointer((void *volatile *)&g_running, NULL);
+    co_etw_session_stop(&e->session, &last);
+    ended = join_reader(e) && ended;
+    if (e->trace && e->trace != ETW_INVALID_TRACE)
+        e->api.close_trace(e->trace);
+    note_losses(e, &last);
+    co_etw_drain(e);
+    if (ended)
+        free_all(e); // else a thread may still use it
+}
+
+void co_etw_check(co_etw_findings *out)
+{
+    etw_api api;
+    co_etw_check_with(co_etw_library(&api) ? &api : NULL, co_etw_self(), out);
+}
