@@ -144,6 +144,19 @@ static void remark_row(co_capture *c, const remark_entry *e)
                     *entry##_end = entry ? entry + (array).len / sizeof *entry : NULL;             \
          entry != entry##_end; entry++)
 
+void co_readings_visit(const co_readings *r, const co_readings_visitor *v)
+{
+    if (v->counter)
+        FOR_EACH(counter_entry, counter, r->counters)
+    v->counter(v->context, counter->id, &counter->what);
+    if (v->sample)
+        FOR_EACH(sample_entry, sample, r->samples)
+    v->sample(v->context, sample->id, sample->known);
+    if (v->remark)
+        FOR_EACH(remark_entry, remark, r->remarks)
+    v->remark(v->context, remark->level, remark->text);
+}
+
 void co_capture_readings(co_capture *c, co_readings *r)
 {
     FOR_EACH(counter_entry, counter, r->counters)

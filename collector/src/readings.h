@@ -54,6 +54,15 @@ void co_readings_remark(co_readings *r, uint64_t ticks, int level, const char *t
 // Puts all of `from` behind what is in `to` and empties `from`.
 void co_readings_move(co_readings *to, co_readings *from);
 
+// Looks at what is there; functions may be NULL.
+typedef struct co_readings_visitor {
+    void *context;
+    void (*counter)(void *context, uint32_t id, const co_counter *what);
+    void (*sample)(void *context, uint32_t id, bool known);
+    void (*remark)(void *context, int level, const char *text);
+} co_readings_visitor;
+void co_readings_visit(const co_readings *r, const co_readings_visitor *v);
+
 // Rows of all of it; empties `r`.
 void co_capture_readings(co_capture *c, co_readings *r);
 void co_readings_deinit(co_readings *r);

@@ -27,4 +27,5 @@ static int needs_windows(vw_io *io, const void *args, int operand_count, char **
 ELSEWHERE(run, "Launches a program and records it (Windows only).");
 ELSEWHERE(attach, "Records a running process (Windows only).");
 ELSEWHERE(detach, "Ends the recording of a process (Windows only).");
+ELSEWHERE(doctor, "Says which sources work here (Windows only).");
 ELSEWHERE(list, "Lists the processes that use ONNX Runtime (Windows only).");

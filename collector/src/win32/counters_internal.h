@@ -26,7 +26,7 @@ typedef struct co_runner {
     co_source_env env;
     co_readings readings; // of its own thread
     co_pace pace;
-    uint64_t rounds;
+    atomic_uint rounds;
     atomic_uint share_ppm; // of a core, at its present pace
     HANDLE thread;
 } co_runner;
@@ -47,6 +47,9 @@ NTSYSAPI LONG NTAPI NtQuerySystemInformation(int information, void *out, ULONG l
 
 // Where GetProcessTimes can't be trusted; the snapshot tells the times then.
 bool co_process_times_are_wrong(void);
+
+// Once all threads have ended.
+void co_counters_free(co_counters *c);
 
 // A copy of the list for the process source; each target that has ended is handed out once more,
 // then co_counters_release() closes its handle.

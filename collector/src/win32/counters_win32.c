@@ -116,7 +116,7 @@ static bool sample(co_runner *r, void *state, bool last)
 {
     uint64_t begin = cm_monotonic_ns();
     bool alive = r->source->sample(state, ticks_now());
-    r->rounds++;
+    atomic_fetch_add(&r->rounds, 1);
     uint64_t cost = cm_monotonic_ns() - begin, before = r->pace.interval_ns;
     if (alive && !last && co_pace_note(&r->pace, cost, allowance_of(r)))
         co_readings_pace(&r->readings, ticks_now(), r->source->name, r->pace.interval_ns,
@@ -171,8 +171,8 @@ static DWORD WINAPI run_source(void *context)
         atomic_store(&r->share_ppm, 0);
         co_readings_pace(&r->readings, ticks_now(), r->source->name, 0, CO_PACE_END);
         char text[CO_REMARK_BYTES];
-        snprintf(text, sizeof text, "The counters of %s were asked %llu times.", r->source->name,
-                 (unsigned long long)r->rounds);
+        snprintf(text, sizeof text, "The counters of %s were asked %u times.", r->source->name,
+                 atomic_load(&r->rounds));
         co_readings_remark(&r->readings, ticks_now(), 5, text);
     }
     publish(r);
@@ -246,15 +246,8 @@ static bool join(co_counters *c, co_capture *capture)
     return all;
 }
 
-void co_counters_stop(co_counters *c, co_capture *capture)
+void co_counters_free(co_counters *c)
 {
-    if (!c)
-        return;
-    SetEvent(c->stop);
-    bool all = join(c, capture);
-    co_counters_drain(c, capture);
-    if (!all)
-        return; // a thread may still use it all
     for (unsigned i = 0; i < c->runner_count; i++) {
         if (c->runners[i].thread)
             CloseHandle(c->runners[i].thread);
@@ -266,4 +259,15 @@ void co_counters_stop(co_counters *c, co_capture *capture)
     co_readings_deinit(&c->ready);
     CloseHandle(c->stop);
     free(c);
+}
+
+void co_counters_stop(co_counters *c, co_capture *capture)
+{
+    if (!c)
+        return;
+    SetEvent(c->stop);
+    bool all = join(c, capture);
+    co_counters_drain(c, capture);
+    if (all) // else a thread may still use it all
+        co_counters_free(c);
 }

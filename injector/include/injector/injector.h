@@ -34,6 +34,21 @@ cm_status inj_list(bool (*fn)(void *context, const inj_process *process), void *
 // sentence that lists their PIDs; none: CM_NOT_FOUND.
 cm_status inj_resolve(const char *pid_or_name, uint32_t *out_pid);
 
+// ------------------------------------------------------------------------- would it work? (doctor)
+
+// The hook DLL is there and ours, as inj_attach would find it. `out_path` says where it was looked
+// for, also on failure.
+cm_status inj_check_hook(char *out_path, size_t capacity);
+
+typedef struct inj_rights {
+    bool elevated;  // we run as administrator
+    bool can_debug; // we have SeDebugPrivilege, so other users' processes can be opened
+} inj_rights;
+void inj_own_rights(inj_rights *out);
+
+// Whether a process could be attached; `out` tells of it what is known, also on failure.
+cm_status inj_check_target(uint32_t pid, inj_process *out);
+
 // ----------------------------------------------------------------------------------------- targets
 
 typedef struct inj_channel_size {

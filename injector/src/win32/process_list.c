@@ -148,7 +148,7 @@ static bool match_ort(void *context, const inj_module *module)
     return false;
 }
 
-static void look_inside(HANDLE process, inj_process *out)
+void inj_look_inside(HANDLE process, inj_process *out)
 {
     wchar_t windows[MAX_PATH];
     UINT chars = GetWindowsDirectoryW(windows, MAX_PATH - 1);
@@ -187,7 +187,7 @@ static bool list_one(void *context, const PROCESSENTRY32W *entry)
         out.can_attach = inj_reason_status(reason);
         snprintf(out.why_not, sizeof out.why_not, "%s", inj_reason_text(reason));
         if (process != NULL)
-            look_inside(process, &out);
+            inj_look_inside(process, &out);
         go_on = list->fn(list->context, &out);
     }
     if (process != NULL)

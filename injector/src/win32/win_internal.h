@@ -68,6 +68,11 @@ bool inj_module_ort_version(HANDLE process, const inj_module *module, char *out,
 // True if both paths name the same file.
 bool inj_same_file(const wchar_t *a, const wchar_t *b);
 
+// -------------------------------------------------------------------------------- process_list.c
+
+// Which ONNX Runtime is in it, and which ortscope is attached.
+void inj_look_inside(HANDLE process, inj_process *out);
+
 // ---------------------------------------------------------------------------------- hook_image.c
 
 typedef struct inj_hook_image {
