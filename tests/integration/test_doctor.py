@@ -32,7 +32,8 @@ def plain(checker):
     for name in ("injection", "operators", "ORT's events", "processes", "threads", "cores", "output",
                  "paths", "console", "programs"):
         checker.equal(name, sources[name]["state"], "works")
-    for name in ("core clocks", "GPU", "NPU", "NVIDIA (nvml)", "energy meters", "heat", "QNN"):
+    for name in ("core clocks", "GPU", "NPU", "NVIDIA (nvml)", "energy meters", "heat", "QNN",
+                 "ETW kernel", "ETW ort"):
         checker.equal(name, (sources[name]["state"], sources[name]["fix"]), ("not here", None))
     checker.equal("essential", {n for n, s in sources.items() if s["essential"]}, ESSENTIAL)
     checker.true("what Wine does not tell is named", "io_reads" in sources["processes"]["what"]

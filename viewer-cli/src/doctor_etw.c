@@ -2,9 +2,6 @@
 // Windows' event tracing in `ortscope doctor`, and QNN's measurements, which come that way only.
 #include "doctor.h"
 
-#include <string.h>
-
-#if __has_include("collector/etw.h")
 #include "collector/etw.h"
 
 static vw_check *add_finding(vw_checks *c, const char *name, const co_etw_finding *f)
@@ -24,15 +21,6 @@ static const vw_check *check_sessions(vw_checks *c)
     add_finding(c, "ETW kernel", &findings.kernel);
     return add_finding(c, "ETW ort", &findings.ort);
 }
-#else
-static const vw_check *check_sessions(vw_checks *c)
-{
-    static const char later[] =
-        "this ortscope does not record it; `ortscope import` reads recordings";
-    vw_check_add(c, "ETW kernel", VW_NOT_HERE, "%s", later);
-    return vw_check_add(c, "ETW ort", VW_NOT_HERE, "%s", later);
-}
-#endif
 
 void vw_check_etw(vw_checks *c, const co_facts *facts)
 {
