@@ -65,6 +65,13 @@ class Machine:
     def sessions(self):
         return {s["name"]: s for s in self.status()["sessions"]}
 
+    def kernel(self, text):
+        """Events of the kernel's from a script (tests/sim/README.md)."""
+        path = "%s/kernel_%d.txt" % (self.folder, self.calls)
+        with open(os.path.join(h.ROOT, path), "w") as file:
+            file.write(text)
+        self._tool("kernel", path)
+
     def record(self, name, *providers, options=()):
         """A session of etw_recorder's, once it has everything enabled. See Recorder."""
         return Recorder(self, name, providers, options)

@@ -6,14 +6,16 @@ import collections
 
 import harness as h
 import sim_etw
+from looping import counter_text
+from op_profile import RUNS, arguments
 
-RUNS = 25
+NODE_RUNS = 25
 VERSIONS = ["1.15.0", "1.20.1", "1.30.0"]
 ORT = (sim_etw.ORT_PROVIDER, 5, 0)
 
 
 def node(version, *more):
-    return h.node_arguments(version, "--runs", RUNS, *more)
+    return h.node_arguments(version, "--runs", NODE_RUNS, *more)
 
 
 def test_ort_live_and_file(checker):
@@ -23,10 +25,8 @@ def test_ort_live_and_file(checker):
             trace = "%s/%s.etl" % (checker.folder, version)
             live = machine.record("live", ORT)
             filed = machine.record("filed", ORT, options=["--file", trace])
-            program = machine.run("node-" + version, node(version))
-            report = h.report_of(program.out)[0]
-            checker.equal(version + ": the program is not disturbed", (program.code, report["runs"]),
-                          (0, RUNS))
+            program = machine.run("runner-" + version, arguments(version, ["affine"]))
+            checker.equal(version + ": the program is not disturbed", program.code, 0)
             seen = live.end()
             names = collections.Counter(seen["names"])
             checker.equal(version + ": runs in the live session",
@@ -57,14 +57,92 @@ def test_ortscope_beside(checker):
         program = machine.run("ortscope", [h.ORTSCOPE, "run", "-q", "-o", trace, "--", *node("1.23.2")])
         checker.equal("the exit code passes through", program.code, 0)
         timeline = h.load(trace)
-        checker.equal("runs that ortscope saw", len(timeline.rows("run")), RUNS)
+        checker.equal("runs that ortscope saw", len(timeline.rows("run")), NODE_RUNS)
         checker.equal("nothing was lost", h.lost(timeline), 0)
         seen = live.end()
         checker.equal("runs in the session", [seen["names"].get("EvaluationStart"),
-                                              seen["names"].get("EvaluationStop")], [RUNS, RUNS])
+                                              seen["names"].get("EvaluationStop")], [NODE_RUNS] * 2)
 
 
-TESTS = [test_ort_live_and_file, test_ortscope_beside]
+KERNEL = """
+thread worker node.exe 0
+thread helper node.exe 1
+cswitch -9000 0 worker 0 2 0
+cswitch -8000 0 helper worker 5 6
+ready -7500 0 worker
+cswitch -7000 0 worker helper 1 30
+profile -6500 0 worker 0x180001000
+hardfault -6000 0 worker 4096 200
+diskread -5500 0 worker 8192 300
+diskwrite -5000 0 helper 512 100
+dpc -4500 0 20
+isr -4000 0 5
+"""
+
+
+def test_kernel(checker):
+    """A system logger beside ORT's provider: the processes that are there, and scripted events."""
+    with sim_etw.Machine(checker) as machine:
+        trace, pid_file = checker.folder + "/kernel.etl", checker.folder + "/pid"
+        stop_file, counter = checker.folder + "/stop", checker.folder + "/counter"
+        program = machine.start("node", h.node_arguments("1.23.2", "--pid-file", pid_file,
+                                                         "--go-file", pid_file, "--stop-file", stop_file,
+                                                         "--counter", counter))
+        pid = h.read_pid(pid_file, program)
+        session = machine.record("system", ORT, options=["--file", trace, "--flags", "0x1002977"])
+        machine.kernel(KERNEL)
+        runs = counter_text(counter)
+        h.wait_until(lambda: counter_text(counter) > runs + 1, "runs", program=program)
+        h.touch(stop_file)
+        checker.equal("the program ends", program.wait(), 0)
+        session.end()
+        ortl = checker.folder + "/kernel.ortl"
+        done = h.ortscope(checker.folder, "import", "import", trace, "-o", ortl)
+        checker.equal("the file can be imported", done.code, 0)
+        timeline = h.load(ortl)
+        counts = {kind: len(timeline.rows(kind)) for kind in ("sched", "ready", "profile", "fault",
+                                                              "disk", "interrupt")}
+        checker.equal("scripted events", counts, {"sched": 3, "ready": 1, "profile": 1, "fault": 1,
+                                                  "disk": 2, "interrupt": 2})
+        checker.true("the process is known", pid in [p["pid"] for p in timeline.rows("process")],
+                     timeline.rows("process"))
+        checker.true("its runs are there", len(timeline.rows("run")) > 0)
+        checker.true("its library is an image",
+                     any("onnxruntime.dll" in i["path"].lower() for i in timeline.rows("image")))
+
+
+# ------------------------------------------------------------------------- as documented
+
+
+def behave(checker, machine, program, *cases):
+    """The checks that a program of ours makes itself."""
+    done = machine.run("-".join((program,) + cases), [h.BIN + "/%s.exe" % program, *cases])
+    for line in done.out.splitlines():
+        if line.startswith("# "):
+            print("    " + line)
+        elif line.startswith(("ok ", "FAIL ")):
+            checker.true(line.split(" ", 1)[1], line.startswith("ok "))
+    checker.equal("%s %s ends" % (program, " ".join(cases)), done.code, 9 if "left" in cases else 0)
+
+
+def test_behaviour(checker):
+    """Filters, callbacks, losses, delivery, contents, errors, limits, the kernel's lists."""
+    checker.quiet = True
+    with sim_etw.Machine(checker) as machine:
+        behave(checker, machine, "etw_behaviour")
+        behave(checker, machine, "etw_limits", "errors", "limit", "kernel")
+        behave(checker, machine, "etw_limits", "left")
+        behave(checker, machine, "etw_limits", "stale")
+        checker.equal("no session is left", machine.sessions(), {})
+        before = {}
+        for setting, value, case in (("deny", 1, "denied"), ("deny_system", 1, "user"),
+                                     ("backlog", 2, "backlog"), ("stuck_callbacks", 1, "stuck")):
+            machine.set(**before, **{setting: value})
+            before = {setting: 0}
+            behave(checker, machine, "etw_limits", case)
+
+
+TESTS = [test_behaviour, test_kernel, test_ort_live_and_file, test_ortscope_beside]
 
 if __name__ == "__main__":
     h.run_tests("sim_etw", TESTS)

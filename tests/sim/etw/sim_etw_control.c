@@ -147,6 +147,8 @@ ULONG WINAPI se_StartTraceW(TRACEHANDLE *handle, const WCHAR *name, EVENT_TRACE_
     if (s) {
         set_session(s, p, name);
         s->state = SE_RUNNING;
+        if (s->mode & SE_MODE_SYSTEM)
+            InterlockedIncrement(&g_se->system_loggers);
         *handle = se_session_handle(s);
         result = tell_properties(s, p);
     } else if (result == ERROR_SUCCESS) {

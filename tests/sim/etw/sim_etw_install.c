@@ -7,8 +7,10 @@
 #include "sim_etw_control.h"
 #include "sim_etw_inject.h"
 #include "sim_etw_provider.h"
+#include "sim_etw_rundown.h"
 
 #include <stdio.h>
+#include <string.h>
 
 BOOL WINAPI DllMain(HINSTANCE module, DWORD reason, void *reserved);
 
@@ -106,20 +108,68 @@ static bool install(void)
     return reason == HK_DETOUR_OK;
 }
 
-BOOL WINAPI DllMain(HINSTANCE module, DWORD reason, void *reserved)
+// What LdrRegisterDllNotification passes, of both reasons.
+typedef struct text {
+    USHORT len, max_len; // bytes
+    const WCHAR *chars;
+} text;
+
+typedef struct notification {
+    ULONG flags;
+    const text *path, *name;
+    void *base;
+    ULONG bytes;
+} notification;
+
+static void CALLBACK on_image(ULONG reason, const notification *n, void *context)
+{
+    WCHAR path[MAX_PATH];
+    (void)context;
+    if (g_se->system_loggers == 0)
+        return;
+    size_t len = n->path->len / sizeof *path;
+    len = len < MAX_PATH - 1 ? len : MAX_PATH - 1;
+    memcpy(path, n->path->chars, len * sizeof *path);
+    path[len] = 0;
+    se_tell_own_image(n->base, n->bytes, path, reason == 1 ? SE_COMES : SE_GOES);
+}
+
+static void watch_images(void)
+{
+    typedef LONG NTAPI register_fn(ULONG, void CALLBACK (*)(ULONG, const notification *, void *),
+                                   void *, void **);
+    void *cookie;
+    register_fn *watch = (register_fn *)(uintptr_t)GetProcAddress(GetModuleHandleW(L"ntdll.dll"),
+                                                                  "LdrRegisterDllNotification");
+    if (watch)
+        watch(0, on_image, NULL, &cookie);
+}
+
+static void come(HINSTANCE module)
 {
     WCHAR name[64];
-    (void)reserved;
-    if (reason == DLL_PROCESS_DETACH && g_se)
-        se_provider_end();
-    if (reason != DLL_PROCESS_ATTACH)
-        return TRUE;
-    DisableThreadLibraryCalls(module);
     DWORD len = GetEnvironmentVariableW(L"SIM_ETW", name, 64);
     if (len == 0 || len >= 64 || !GetModuleFileNameW(module, g_path, MAX_PATH) ||
         !se_machine_open(name, false))
-        return TRUE;
+        return;
     if (!install())
         complain("sim_etw.dll", "event tracing stays Wine's");
+    watch_images();
+    se_tell_own_process(SE_COMES);
+}
+
+BOOL WINAPI DllMain(HINSTANCE module, DWORD reason, void *reserved)
+{
+    (void)reserved;
+    if (reason == DLL_PROCESS_ATTACH)
+        come(module);
+    if (!g_se)
+        return TRUE;
+    if (reason == DLL_THREAD_ATTACH || reason == DLL_THREAD_DETACH)
+        se_tell_own_thread(reason == DLL_THREAD_ATTACH ? SE_COMES : SE_GOES);
+    if (reason == DLL_PROCESS_DETACH) {
+        se_tell_own_process(SE_GOES);
+        se_provider_end();
+    }
     return TRUE;
 }

@@ -125,8 +125,9 @@ typedef struct se_machine {
     uint32_t magic;
     volatile LONG lock; // thread id of the holder
     uint32_t host_pid;
-    volatile LONG leave;   // the host shall end
-    volatile LONG enables; // providers enabled in all sessions: 0 makes writing cheap
+    volatile LONG leave;          // the host shall end
+    volatile LONG enables;        // providers enabled in all sessions: 0 makes writing cheap
+    volatile LONG system_loggers; // running: 0 makes the kernel's events cheap
     se_settings settings;
     uint64_t notes; // posted so far
     se_note note[SE_NOTES];

@@ -189,6 +189,8 @@ int wmain(int argc, WCHAR **argv)
         return set(argc - 3, argv + 3);
     if (wcscmp(command, L"status") == 0)
         return se_status();
+    if (wcscmp(command, L"kernel") == 0 && argc == 4)
+        return se_kernel(argv[3]);
     if (wcscmp(command, L"end") == 0) {
         InterlockedExchange(&g_se->leave, 1);
         se_signal("host", 0);

@@ -189,6 +189,8 @@ bool se_write_kernel(const se_kernel_event *event)
     bool fitted = true;
     if (event->payload_len > SE_MAX_RECORD - 32)
         return false;
+    if (g_se->system_loggers == 0)
+        return true;
     se_lock();
     for (uint32_t i = 0; i < SE_SESSIONS; i++) {
         se_session *s = &g_se->sessions[i];
@@ -204,7 +206,8 @@ bool se_write_kernel(const se_kernel_event *event)
             fitted = false;
             continue;
         }
-        se_commit(s, cpu, put_kernel(at, event, se_session_now(s) + event->stamp_offset));
+        int64_t base = event->stamp_is_given ? 0 : se_session_now(s);
+        se_commit(s, cpu, put_kernel(at, event, base + event->stamp));
     }
     se_unlock();
     return fitted;

@@ -31,7 +31,8 @@ ULONG se_write(const se_event *event);
 typedef struct se_kernel_event {
     uint8_t group, opcode, version;
     uint32_t flags, pid, tid;
-    int64_t stamp_offset;
+    int64_t stamp;
+    bool stamp_is_given;
     uint32_t cpu; // SE_FOREVER: of this thread
     const void *payload;
     uint32_t payload_len;

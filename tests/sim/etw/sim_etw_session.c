@@ -116,6 +116,8 @@ void se_session_finish(se_session *s)
             s->providers[i].in_use = 0;
             InterlockedDecrement(&g_se->enables);
         }
+    if (s->mode & SE_MODE_SYSTEM)
+        InterlockedDecrement(&g_se->system_loggers);
     s->state = s->consumer_pid ? SE_DRAINING : SE_FREE;
 }
 
