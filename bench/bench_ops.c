@@ -5,8 +5,10 @@
 //
 //   bench_ops DLL MODEL HOOK THREADS DIMS time          DIMS of the one input: 1,3,48,192
 //   bench_ops DLL MODEL HOOK THREADS DIMS alloc         the same with allocations instead
-//   bench_ops DLL MODEL HOOK THREADS DIMS count WHAT    a region for callgrind; plain, armed,
-//                                                      shim, profiler, stats or all
+//   bench_ops DLL MODEL HOOK THREADS DIMS count WHAT RUNS
+//                                                      so many runs, a region for callgrind; WHAT
+//                                                      is plain, armed, shim, profiler, stats or
+//                                                      all
 #include "bench_hook.h"
 #include "bench_ort.h"
 #include "common/os.h"
@@ -23,7 +25,6 @@
 #define ROUNDS     8 // of each state
 #define ROUND_RUNS 40
 #define WARM_RUNS  10
-#define COUNT_RUNS 20
 
 typedef OrtStatus *io_name_fn(const OrtSession *, size_t, OrtAllocator *, char **);
 
@@ -178,15 +179,15 @@ static uint32_t flags_of(const wchar_t *word)
                                          : 0;
 }
 
-static int measure_count(bench *b, OrtSession *session)
+static int measure_count(bench *b, OrtSession *session, int runs)
 {
     for (int i = 0; i < WARM_RUNS; i++)
         run_us(b, session);
     CALLGRIND_TOGGLE_COLLECT;
-    for (int i = 0; i < COUNT_RUNS; i++)
+    for (int i = 0; i < runs; i++)
         run_us(b, session);
     CALLGRIND_TOGGLE_COLLECT;
-    printf("count_runs=%d\n", COUNT_RUNS);
+    printf("count_runs=%d\n", runs);
     return 0;
 }
 
@@ -209,7 +210,7 @@ int wmain(int argc, wchar_t **argv)
         return 2;
     }
     int threads = (int)wcstol(argv[4], NULL, 10);
-    const wchar_t *count = wcscmp(argv[6], L"count") == 0 && argc > 7 ? argv[7] : NULL;
+    const wchar_t *count = wcscmp(argv[6], L"count") == 0 && argc > 8 ? argv[7] : NULL;
     bench_ort_load(&b.ort, argv[1]);
     b.input_name = (io_name_fn *)b.ort.table[36];
     b.output_name = (io_name_fn *)b.ort.table[37];
@@ -224,6 +225,6 @@ int wmain(int argc, wchar_t **argv)
     if (wcscmp(argv[6], L"alloc") == 0)
         return measure_alloc(&b, plain);
     if (count)
-        return measure_count(&b, plain);
+        return measure_count(&b, plain, (int)wcstol(argv[8], NULL, 10));
     return measure_time(&b, argv[2], threads, plain, open_shimmed(&b, argv[2], threads));
 }

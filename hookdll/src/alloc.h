@@ -6,8 +6,10 @@
 //   alloc_scan.c       finds the vtables (portable)
 //   alloc_instance.c   finds one more in a live object where classes have no names
 //   alloc_modules.c    swaps and restores their slots
-//   alloc_hook.c       one allocation, one release: the hot path; which run it belongs to
+//   alloc_hook.c       one allocation, one release: the hot path
 //   alloc_addresses.c  address -> size, for releases (portable)
+//   alloc_owner.h      which run it belongs to
+//   hooks_alloc.c      the C API's own allocator, which is a struct of functions
 //   alloc_arenas.c     arena objects: who they are, which session they belong to
 //   alloc_stats.c      what a run took (RunMemory), the state of arenas (Memory)
 //
@@ -109,6 +111,11 @@ void hk_arenas_clear(void);
 // ------------------------------------------------------------------------------------------- state
 
 extern hk_addresses g_hk_addresses;
+
+// hooks_alloc.c: the C API's default allocator.
+void hk_alloc_default_seen(const hk_module *m); // leads it to us; takes g_hk.lock, calls ORT
+void hk_alloc_default_disarm(void);             // these with g_hk.lock held
+void hk_alloc_default_forget(const hk_module *m);
 
 // Tells the state of the session's arenas, after `run` or 0.
 void hk_alloc_tell_state(hk_thread *t, uint32_t epoch, hk_session *s, uint32_t run);

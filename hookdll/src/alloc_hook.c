@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One allocation, one release. See hook.h for what must not happen here, and alloc.h.
 #include "alloc.h"
+#include "alloc_owner.h"
 #include "tracelogging/channel_inline.h"
-
-enum { ACTION_ALLOCATED = 0, ACTION_RELEASED = 1, ACTION_RESERVED = 2 };
-enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
-#define GUESSES_MAX 64u // how often the session of an arena is looked for among all
 
 hk_addresses g_hk_addresses;
 
@@ -31,78 +28,7 @@ static inline void mark_end(hk_thread *t, uintptr_t outer)
         t->alloc_mark = outer;
 }
 
-// ----------------------------------------------------------------------------------- which run
-
-typedef struct owner {
-    uint32_t session, run;
-    uint8_t flags;
-    uint32_t tag;
-    hk_run_memory *mine; // the run of this thread
-    hk_session *other;   // a run on another thread
-} owner;
-
-// Stands for a run among those whose memory is there at the same time; never 0.
-static inline uint32_t tag_of(uint32_t session, uint32_t run)
-{
-    return ((run * 0x9e3779b1u ^ session * 0x85ebca6bu) >> 8) | 1u;
-}
-
-// The session of an arena that no run's own thread has used yet: the only one that runs.
-static hk_session *guess_session(hk_arena *a)
-{
-    if (atomic_load(&a->session_id) || atomic_fetch_add(&a->guesses, 1) >= GUESSES_MAX)
-        return NULL;
-    uint32_t in_flight;
-    hk_session *s = hk_session_sole_in_flight(&in_flight);
-    if (s) {
-        atomic_store(&a->session_id, s->id);
-        atomic_store(&a->session, s);
-    }
-    return s;
-}
-
-// On a thread that is not inside a run hook: a pool's, or one that loads, or the program's own.
-// There a release belongs to a run only if that run allocated the memory (`tag`): the program may
-// release something at any time.
-static __attribute__((noinline)) void find_owner_elsewhere(const hk_thread *t, hk_arena *a,
-                                                           bool allocates, uint32_t tag, owner *o)
-{
-    *o = (owner){0};
-    if (t->inside & HK_INSIDE_LOADING) {
-        o->flags = FLAG_LOADING;
-        return;
-    }
-    if (!a)
-        return;
-    hk_session *s = atomic_load_explicit(&a->session, memory_order_acquire);
-    if (!s && allocates)
-        s = guess_session(a);
-    o->session = atomic_load_explicit(&a->session_id, memory_order_relaxed);
-    if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
-        return;
-    uint32_t run = hk_session_sole_run(s);
-    o->tag = run ? tag_of(o->session, run) : 0;
-    if (!allocates && (!run || tag != o->tag))
-        return;
-    o->run = run;
-    o->flags = run ? 0 : FLAG_AMBIGUOUS;
-    o->other = s;
-}
-
-static inline void find_owner(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
-                              uint32_t tag, owner *o)
-{
-    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0)) {
-        find_owner_elsewhere(t, a, allocates, tag, o);
-        return;
-    }
-    o->session = t->run.session_id;
-    o->run = t->run.run;
-    o->flags = 0;
-    o->tag = tag_of(o->session, o->run);
-    o->mine = &t->run.memory;
-    o->other = NULL;
-}
+// ----------------------------------------------------------------------------------------- arenas
 
 // The arena that was called; NULL if the allocator is none.
 static inline hk_arena *arena_of(const hk_thread *t, const hk_alloc_class *c, const void *self)
@@ -115,50 +41,7 @@ static inline hk_arena *arena_of(const hk_thread *t, const hk_alloc_class *c, co
     return a;
 }
 
-// -----------------------------------------------------------------------------------------
-// counting
-
-static void count_other_allocation(hk_session_memory *m, uint64_t bytes)
-{
-    atomic_fetch_add_explicit(&m->allocations, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&m->allocated_bytes, bytes, memory_order_relaxed);
-    uint64_t own = atomic_fetch_add_explicit(&m->own_bytes, bytes, memory_order_relaxed) + bytes;
-    uint64_t peak = atomic_load_explicit(&m->peak_bytes, memory_order_relaxed);
-    while (own > peak && (int64_t)own > 0 &&
-           !atomic_compare_exchange_weak_explicit(&m->peak_bytes, &peak, own, memory_order_relaxed,
-                                                  memory_order_relaxed))
-        ;
-}
-
-static inline void count_allocation(const owner *o, uint64_t bytes)
-{
-    hk_run_memory *m = o->mine;
-    if (__builtin_expect(m != NULL, 1)) {
-        m->allocations++;
-        m->allocated_bytes += bytes;
-        m->own_bytes += bytes;
-        if (m->own_bytes > m->peak_bytes)
-            m->peak_bytes = m->own_bytes;
-    } else if (o->other) {
-        count_other_allocation(&o->other->memory, bytes);
-    }
-}
-
-// `note` is what was known of the memory.
-static inline void count_release(const owner *o, uint64_t note)
-{
-    uint64_t bytes = hk_address_bytes(note);
-    if (__builtin_expect(o->mine != NULL, 1)) {
-        o->mine->frees++;
-        o->mine->freed_bytes += bytes;
-        o->mine->own_bytes -= hk_address_tag(note) == o->tag ? bytes : 0;
-    } else if (o->other) {
-        hk_session_memory *m = &o->other->memory;
-        atomic_fetch_add_explicit(&m->frees, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&m->freed_bytes, bytes, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&m->own_bytes, bytes, memory_order_relaxed);
-    }
-}
+// ----------------------------------------------------------------------------------------- telling
 
 // The kernel under way on this thread.
 static inline uint32_t kernel_of(const hk_thread *t, uint32_t epoch, uintptr_t stack)
@@ -169,8 +52,8 @@ static inline uint32_t kernel_of(const hk_thread *t, uint32_t epoch, uintptr_t s
     return f->epoch == epoch && f->stack > stack ? f->kernel : 0;
 }
 
-static void emit_alloc(hk_thread *t, uint32_t epoch, const owner *o, const void *memory,
-                       uint64_t bytes, uint32_t allocator, uint8_t action, uintptr_t stack)
+void hk_alloc_emit(hk_thread *t, uint32_t epoch, const hk_alloc_owner *o, const void *memory,
+                   uint64_t bytes, uint32_t allocator, uint8_t action, uintptr_t stack)
 {
     tl_producer *p = hk_producer(t, epoch);
     tl_Alloc *payload = tl_producer_begin_inline(p, sizeof *payload);
@@ -183,13 +66,8 @@ static void emit_alloc(hk_thread *t, uint32_t epoch, const owner *o, const void 
     payload->session = o->session;
     payload->run = o->run;
     payload->action = action;
-    payload->flags = (uint8_t)(o->flags | (memory ? 0 : FLAG_FAILED));
+    payload->flags = (uint8_t)(o->flags | (memory ? 0 : HK_ALLOC_FAILED));
     tl_producer_end_inline(p, TL_EVENT_Alloc, hk_ticks(), sizeof *payload);
-}
-
-static inline bool tells_all(void)
-{
-    return g_hk.flags & ORT_HOOK_ALLOC_ALL;
 }
 
 static inline uint32_t number_of(hk_thread *t, uint32_t epoch, hk_alloc_class *c, const void *self,
@@ -219,7 +97,7 @@ static __attribute__((noinline)) void note_load(hk_thread *t, const hk_arena *a)
 }
 
 // Which session an arena belongs to, where that is news.
-static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const owner *o)
+static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const hk_alloc_owner *o)
 {
     if (o->mine) {
         if (__builtin_expect(atomic_load_explicit(&a->session, memory_order_relaxed) !=
@@ -227,7 +105,7 @@ static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const owner 
                                  !atomic_load_explicit(&a->announced, memory_order_relaxed),
                              0))
             hk_arena_claim(t, epoch, a, t->run.session);
-    } else if (o->flags & FLAG_LOADING) {
+    } else if (o->flags & HK_ALLOC_LOADING) {
         note_load(t, a); // told when its session is known
     } else if (!atomic_load_explicit(&a->announced, memory_order_relaxed)) {
         if (o->other)
@@ -241,9 +119,9 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
                                      const void *self, const void *memory, uint64_t bytes,
                                      uint8_t action, uintptr_t stack)
 {
-    owner o;
+    hk_alloc_owner o;
     hk_arena *a = arena_of(t, c, self);
-    find_owner(t, epoch, a, true, 0, &o);
+    hk_alloc_find_owner(t, epoch, a, true, 0, &o);
     if (memory) {
         bool noted = hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
         if (a) {
@@ -251,12 +129,12 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
             if (__builtin_expect(!noted, 0))
                 atomic_store(&a->is_incomplete, 1);
         }
-        count_allocation(&o, bytes);
+        hk_alloc_count(&o, bytes);
     }
     if (a)
         learn(t, epoch, a, &o);
-    if (tells_all())
-        emit_alloc(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a), action, stack);
+    if (hk_alloc_tells_all())
+        hk_alloc_emit(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a), action, stack);
 }
 
 static inline void after_allocation(hk_alloc_class *c, const void *self, const void *memory,
@@ -284,7 +162,7 @@ void *hk_alloc_alloc(void *self, size_t bytes, hk_alloc_class *c)
     void *memory = c->alloc(self, bytes);
     mark_end(t, outer);
     if (t)
-        after_allocation(c, self, memory, bytes, ACTION_ALLOCATED, outer, stack);
+        after_allocation(c, self, memory, bytes, HK_ALLOC_ALLOCATED, outer, stack);
     return memory;
 }
 
@@ -295,8 +173,8 @@ void *hk_alloc_reserve(void *self, size_t bytes, hk_alloc_class *c)
     void *memory = c->reserve(self, bytes);
     mark_end(t, outer);
     if (t)
-        after_allocation(c, self, memory, bytes, c->is_arena ? ACTION_RESERVED : ACTION_ALLOCATED,
-                         outer, stack);
+        after_allocation(c, self, memory, bytes,
+                         c->is_arena ? HK_ALLOC_RESERVED : HK_ALLOC_ALLOCATED, outer, stack);
     return memory;
 }
 
@@ -307,23 +185,23 @@ void *hk_alloc_on_stream(void *self, size_t bytes, void *stream, hk_alloc_class 
     void *memory = c->on_stream(self, bytes, stream);
     mark_end(t, outer);
     if (t)
-        after_allocation(c, self, memory, bytes, ACTION_ALLOCATED, outer, stack);
+        after_allocation(c, self, memory, bytes, HK_ALLOC_ALLOCATED, outer, stack);
     return memory;
 }
 
 static inline void record_release(hk_thread *t, uint32_t epoch, hk_alloc_class *c, const void *self,
                                   const void *memory, uintptr_t stack)
 {
-    owner o;
+    hk_alloc_owner o;
     hk_arena *a = arena_of(t, c, self);
     uint64_t note = hk_addresses_take(&g_hk_addresses, memory), bytes = hk_address_bytes(note);
-    find_owner(t, epoch, a, false, hk_address_tag(note), &o);
+    hk_alloc_find_owner(t, epoch, a, false, hk_address_tag(note), &o);
     if (a)
         atomic_fetch_sub_explicit(&a->live_bytes, (int64_t)bytes, memory_order_relaxed);
-    count_release(&o, note);
-    if (tells_all())
-        emit_alloc(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a), ACTION_RELEASED,
-                   stack);
+    hk_alloc_count_release(&o, note);
+    if (hk_alloc_tells_all())
+        hk_alloc_emit(t, epoch, &o, memory, bytes, number_of(t, epoch, c, self, a),
+                      HK_ALLOC_RELEASED, stack);
 }
 
 // On a thread that is ending.

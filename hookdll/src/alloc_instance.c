@@ -91,6 +91,7 @@ static uint32_t ask(const hk_alloc_module *m, const OrtSession *session, int typ
 
 void hk_alloc_session_seen(const hk_module *runtime, const OrtSession *session)
 {
+    hk_alloc_default_seen(runtime);
     hk_alloc_module *m =
         g_hk.flags & ORT_HOOK_ALLOC_STATS ? hk_alloc_module_of(runtime->base) : NULL;
     if (!m || m->found.by_name || m->has_plain ||

@@ -208,6 +208,7 @@ const char *hk_alloc_arm(hk_module *runtime)
 
 void hk_alloc_disarm(void)
 {
+    hk_alloc_default_disarm();
     for (int i = 0; i < HK_MODULES_MAX; i++)
         if (g_modules[i].base) {
             restore(&g_modules[i]);
@@ -217,6 +218,9 @@ void hk_alloc_disarm(void)
 
 void hk_alloc_forget(const uint8_t *base)
 {
+    hk_module *runtime = base ? hk_module_slot(base) : NULL;
+    if (runtime && runtime->base == base)
+        hk_alloc_default_forget(runtime);
     hk_alloc_module *m = base ? hk_alloc_module_of(base) : NULL;
     if (!m)
         return;

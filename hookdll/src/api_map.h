@@ -48,8 +48,7 @@
     XX(ReleaseRunOptions, API, 97, 0)                                                              \
     XX(RunOptionsEnableProfiling, API, 415, 25)                                                    \
     XX(RunOptionsDisableProfiling, API, 416, 25)                                                   \
-    XX(AllocatorAlloc, API, 75, 0)                                                                 \
-    XX(AllocatorFree, API, 76, 0)
+    XX(AllocatorAlloc, API, 75, 0)
 
 // reading: NONE key=value | INT key=number | UTF8 key=text | UTF16 key=text | PAIR text=text |
 //          DIM free dimension text=number | PROVIDER appends `value` to the list of providers

@@ -6,7 +6,7 @@
 //
 // no-arena: the session allocates without one. api: at the end the program itself allocates. With
 // PID_FILE it runs until PID_FILE.stop exists and, whenever PID_FILE.ask appears, notes the hash of
-// the runtime's read-only data.
+// the runtime's read-only data and of its default allocator.
 #include "odd_ort.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void note_state(const OrtAllocator *allocator)
     ort.call.ReleaseKeyValuePairs(pairs);
 }
 
-// Sections that are neither code nor writable.
+// Sections that are neither code nor writable, and the functions of the default allocator.
 static uint64_t hash_read_only(const wchar_t *dll)
 {
     const uint8_t *base = (const uint8_t *)GetModuleHandleW(wcsrchr(dll, L'/') + 1);
@@ -64,6 +64,12 @@ static uint64_t hash_read_only(const wchar_t *dll)
             hash = (hash ^ word) * 0x100000001b3u;
         }
     }
+    uint64_t words[4]; // of the default allocator: version, Alloc, Free, Info
+    OrtAllocator *allocator = NULL;
+    must(ort.call.GetAllocatorWithDefaultOptions(&allocator));
+    memcpy(words, allocator, sizeof words);
+    for (size_t i = 0; i < 4; i++)
+        hash = (hash ^ words[i]) * 0x100000001b3u;
     return hash;
 }
 

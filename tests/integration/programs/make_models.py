@@ -13,6 +13,7 @@ is needed and the bytes never change.
   absent.onnx  -> out optional(float), which has no value
   unknown.onnx one node of an operator that does not exist
   kernelless.onnx  a valid model for which there is no kernel: Acosh of doubles
+  taker.onnx   X float[1] -> Y float[1] = test.Taker(X), an operator of the program's own
   garbage.onnx bytes that are no protobuf
 """
 import os
@@ -159,6 +160,15 @@ def zeros():
         [value("N", tensor_type(INT64, [1]))], [value("zeros", tensor_type(FLOAT, ["n"]))])
 
 
+def taker():
+    """NodeProto: domain=7; a second opset_import names it."""
+    return model(
+        "taker_graph",
+        [node("Taker", ["X"], ["Y"]) + blob(7, "test")],
+        [value("X", tensor_type(FLOAT, [1]))],
+        [value("Y", tensor_type(FLOAT, [1]))]) + blob(8, blob(1, "test") + number(2, 1))
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -179,7 +189,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
-             "pieces": pieces(), "absent": absent(), "zeros": zeros(),
+             "pieces": pieces(), "absent": absent(), "zeros": zeros(), "taker": taker(),
              "unknown": unknown(), "kernelless": kernelless(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():

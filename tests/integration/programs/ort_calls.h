@@ -28,6 +28,9 @@ typedef struct OrtModel OrtModel;
 typedef struct OrtOpAttr OrtOpAttr;
 typedef struct OrtKeyValuePairs OrtKeyValuePairs;
 typedef struct OrtArenaCfg OrtArenaCfg;
+typedef struct OrtCustomOpDomain OrtCustomOpDomain;
+struct custom_op;
+struct OrtKernelContext;
 
 typedef void (*ort_slot)(void);
 
@@ -80,6 +83,9 @@ typedef struct ort_env_options {
     X(23, 0, OrtStatus *, SetSessionGraphOptimizationLevel, (OrtSessionOptions *, int)) \
     X(24, 0, OrtStatus *, SetIntraOpNumThreads, (OrtSessionOptions *, int)) \
     X(25, 0, OrtStatus *, SetInterOpNumThreads, (OrtSessionOptions *, int)) \
+    X(26, 0, OrtStatus *, CreateCustomOpDomain, (const char *, OrtCustomOpDomain **)) \
+    X(27, 0, OrtStatus *, CustomOpDomain_Add, (OrtCustomOpDomain *, const struct custom_op *)) \
+    X(28, 0, OrtStatus *, AddCustomOpDomain, (OrtSessionOptions *, OrtCustomOpDomain *)) \
     X(39, 0, OrtStatus *, CreateRunOptions, (OrtRunOptions **)) \
     X(42, 0, OrtStatus *, RunOptionsSetRunTag, (OrtRunOptions *, const char *)) \
     X(46, 0, OrtStatus *, RunOptionsSetTerminate, (OrtRunOptions *)) \
@@ -100,6 +106,8 @@ typedef struct ort_env_options {
     X(75, 0, OrtStatus *, AllocatorAlloc, (OrtAllocator *, size_t, void **)) \
     X(76, 0, OrtStatus *, AllocatorFree, (OrtAllocator *, void *)) \
     X(78, 0, OrtStatus *, GetAllocatorWithDefaultOptions, (OrtAllocator **)) \
+    X(91, 0, OrtStatus *, KernelContext_GetOutput, \
+      (struct OrtKernelContext *, size_t, const int64_t *, size_t, OrtValue **)) \
     X(92, 0, void, ReleaseEnv, (OrtEnv *)) \
     X(93, 0, void, ReleaseStatus, (OrtStatus *)) \
     X(94, 0, void, ReleaseMemoryInfo, (OrtMemoryInfo *)) \
@@ -109,6 +117,7 @@ typedef struct ort_env_options {
     X(98, 0, void, ReleaseTypeInfo, (OrtTypeInfo *)) \
     X(99, 0, void, ReleaseTensorTypeAndShapeInfo, (OrtShapeInfo *)) \
     X(100, 0, void, ReleaseSessionOptions, (OrtSessionOptions *)) \
+    X(101, 0, void, ReleaseCustomOpDomain, (OrtCustomOpDomain *)) \
     X(119, 3, OrtStatus *, CreateEnvWithGlobalThreadPools, \
       (int, const char *, const OrtThreadingOptions *, OrtEnv **)) \
     X(120, 3, OrtStatus *, DisablePerSessionThreads, (OrtSessionOptions *)) \
@@ -151,6 +160,8 @@ typedef struct ort_env_options {
     X(192, 10, OrtStatus *, HasValue, (const OrtValue *, int *)) \
     X(216, 12, OrtStatus *, SessionOptionsAppendExecutionProvider, \
       (OrtSessionOptions *, const char *, const char *const *, const char *const *, size_t)) \
+    X(253, 15, OrtStatus *, KernelContext_GetAllocator, \
+      (const struct OrtKernelContext *, const OrtMemoryInfo *, OrtAllocator **)) \
     X(260, 16, OrtStatus *, RunAsync, \
       (OrtSession *, const OrtRunOptions *, const char *const *, const OrtValue *const *, size_t, \
        const char *const *, size_t, OrtValue **, ort_async_fn, void *)) \

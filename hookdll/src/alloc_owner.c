@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// See alloc_owner.h: what is not on every allocation's way.
+#include "alloc_owner.h"
+
+#define GUESSES_MAX 64u // how often the session of an arena is looked for among all
+
+// The session of an arena that no run's own thread has used yet: the only one that runs.
+static hk_session *guess_session(hk_arena *a)
+{
+    if (atomic_load(&a->session_id) || atomic_fetch_add(&a->guesses, 1) >= GUESSES_MAX)
+        return NULL;
+    uint32_t in_flight;
+    hk_session *s = hk_session_sole_in_flight(&in_flight);
+    if (s) {
+        atomic_store(&a->session_id, s->id);
+        atomic_store(&a->session, s);
+    }
+    return s;
+}
+
+// On a thread that is not inside a run hook: a pool's, or one that loads, or the program's own.
+// There a release belongs to a run only if that run allocated the memory (`tag`): the program may
+// release something at any time.
+void hk_alloc_find_owner_elsewhere(const hk_thread *t, hk_arena *a, bool allocates, uint32_t tag,
+                                   hk_alloc_owner *o)
+{
+    *o = (hk_alloc_owner){0};
+    if (t->inside & HK_INSIDE_LOADING) {
+        o->flags = HK_ALLOC_LOADING;
+        return;
+    }
+    if (!a)
+        return;
+    hk_session *s = atomic_load_explicit(&a->session, memory_order_acquire);
+    if (!s && allocates)
+        s = guess_session(a);
+    o->session = atomic_load_explicit(&a->session_id, memory_order_relaxed);
+    if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
+        return;
+    uint32_t run = hk_session_sole_run(s);
+    o->tag = run ? hk_alloc_tag(o->session, run) : 0;
+    if (!allocates && (!run || tag != o->tag))
+        return;
+    o->run = run;
+    o->flags = run ? 0 : HK_ALLOC_AMBIGUOUS;
+    o->other = s;
+}
+
+void hk_alloc_count_other(hk_session_memory *m, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&m->allocations, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&m->allocated_bytes, bytes, memory_order_relaxed);
+    uint64_t own = atomic_fetch_add_explicit(&m->own_bytes, bytes, memory_order_relaxed) + bytes;
+    uint64_t peak = atomic_load_explicit(&m->peak_bytes, memory_order_relaxed);
+    while (own > peak && (int64_t)own > 0 &&
+           !atomic_compare_exchange_weak_explicit(&m->peak_bytes, &peak, own, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
+}
