@@ -32,6 +32,8 @@ void an_ops_destroy(an_ops *o)
         return;
     for (size_t i = 0; i < o->text_count; i++)
         free(o->texts[i]);
+    for (size_t i = 0; i < o->cell_count; i++)
+        free(o->cells[i].batches);
     free(o->texts);
     free(o->kernels);
     free(o->cells);
@@ -222,6 +224,8 @@ static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
         }
         return CM_OK;
     }
+    if (o->options.batches)
+        CM_TRY(an_ops_add_to_batches(o, cell, b, row, self_ns));
     cell->repeats = cell->repeats || (run > 0 && run == cell->last_run);
     cell->last_run = run;
     double flops = o->options.flops ? an_ops_flops_of(o, cell, session, run) : (double)NAN;

@@ -29,6 +29,7 @@ typedef struct an_op_cell {
     int64_t flops_inputs; // the session's inputs of the last execution with ...
     double flops_each;    // ... these FLOPs
     an_op_sums sums;
+    an_op_batches *batches; // NULL: none are kept, or none were executed in a run
 } an_op_cell;
 
 // What a kernel was given when the session was given run_inputs.
@@ -64,6 +65,7 @@ struct an_ops {
     size_t order_capacity;
     uint64_t block_number;
     uint64_t untold;
+    size_t batch_count; // cells with batches
     an_op_kept kept;
     int64_t kept_value;
     an_creation *creations;
@@ -86,6 +88,10 @@ void an_ops_add_choice(an_ops *o, const tm_block *block);
 // In op_loading.c.
 cm_status an_ops_add_creations(an_ops *o, const tm_block *block);
 void an_ops_assign_loading(an_ops *o);
+
+// In op_batches.c.
+cm_status an_ops_add_to_batches(an_ops *o, an_op_cell *cell, const tm_block *block, size_t row,
+                                uint64_t self_ns);
 
 // In op_allocs.c.
 void an_ops_add_allocs(an_ops *o, const tm_block *block);

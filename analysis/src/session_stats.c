@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void an_session_init(an_session *s, int64_t id)
+void an_session_init(an_session *s, int64_t id, size_t series_most)
 {
     memset(s, 0, sizeof *s);
     s->id = id;
@@ -19,6 +19,8 @@ void an_session_init(an_session *s, int64_t id)
     s->first.begin_ns = INT64_MAX;
     s->last_end_ns = INT64_MIN;
     an_loading_init(&s->loading);
+    an_series_init(&s->series, series_most);
+    an_series_init(&s->run_peaks, series_most);
 }
 
 void an_session_deinit(an_session *s)
@@ -37,6 +39,8 @@ void an_session_deinit(an_session *s)
     free(s->jitter.window);
     cm_histogram_deinit(&s->latency);
     an_memory_destroy(s->memory);
+    an_series_deinit(&s->series);
+    an_series_deinit(&s->run_peaks);
 }
 
 // ----------------------------------------------------------------------------------------- jitter
@@ -166,7 +170,19 @@ cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block 
         s->first = run;
     cm_histogram_add(&s->latency, run.latency_ns);
     add_to_tables(summary, s, b->columns[TM_run_inputs][row], run.latency_ns);
+    CM_TRY(an_series_add(&s->series, (an_point_in_time){begin, b->columns[TM_run_run][row],
+                                                        (double)run.latency_ns}));
     return add_to_jitter(&s->jitter, run);
+}
+
+cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row)
+{
+    int64_t run = b->columns[TM_run_memory_run][row];
+    int64_t peak = b->columns[TM_run_memory_peak_bytes][row];
+    if (run <= 0 || peak < 0)
+        return CM_OK;
+    an_point_in_time point = {b->columns[TM_run_memory_time][row], run, (double)peak};
+    return an_series_add(&s->run_peaks, point);
 }
 
 // ---------------------------------------------------------------------------------------- the end
@@ -188,6 +204,8 @@ static int by_use(const void *a, const void *b)
 cm_status an_session_finish(const an_summary *summary, an_session *s)
 {
     settle(&s->jitter, s->jitter.count);
+    an_series_finish(&s->series);
+    an_series_finish(&s->run_peaks);
     for (size_t i = 0; i < s->shape_count; i++) {
         cm_histogram *early = &s->shapes[i].before_known;
         if (early->count == 0)

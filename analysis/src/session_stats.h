@@ -4,7 +4,7 @@
 
 #include "analysis/summary.h"
 
-void an_session_init(an_session *s, int64_t id);
+void an_session_init(an_session *s, int64_t id, size_t series_most);
 void an_session_deinit(an_session *s);
 
 // One row of a run block.
@@ -12,3 +12,4 @@ cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block 
 
 // Puts the last runs in order, merges what came before its shape was known, sorts the tables.
 cm_status an_session_finish(const an_summary *summary, an_session *s);
+cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row);

@@ -12,15 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-cm_status an_summary_create(an_summary **out)
+cm_status an_summary_create(const an_summary_options *options, an_summary **out)
 {
+    static const an_summary_options none;
+    options = options ? options : &none;
     an_summary *s = calloc(1, sizeof *s);
     if (!s)
         return an_no_memory();
     an_shapes_init(&s->shapes);
     cm_histogram_init(&s->overhead);
     an_counters_init(&s->counters);
-    cm_status status = an_ops_create(&(an_op_options){.runs = true}, &s->ops);
+    s->series_most = options->series ? options->series : AN_SUMMARY_SERIES;
+    an_op_options of_ops = {.runs = true, .batches = options->op_batches};
+    cm_status status = an_ops_create(&of_ops, &s->ops);
     if (status == CM_OK)
         *out = s;
     else
@@ -70,7 +74,7 @@ static an_session *get_session(an_summary *s, int64_t id)
     s->sessions = sessions;
     if (!cm_map_put(&s->session_by_id, id, s->session_count))
         return NULL;
-    an_session_init(&sessions[s->session_count], id);
+    an_session_init(&sessions[s->session_count], id, s->series_most);
     return &sessions[s->session_count++];
 }
 
@@ -204,7 +208,10 @@ static cm_status add_run_memory(an_summary *s, const tm_reader *r, const tm_bloc
     (void)r;
     int64_t session = b->columns[TM_run_memory_session][row];
     an_memory *m = session ? memory_of(s, session) : NULL;
-    return m ? an_memory_add_run(m, b, row) : session ? an_no_memory() : CM_OK;
+    if (!m)
+        return session ? an_no_memory() : CM_OK;
+    CM_TRY(an_session_add_run_memory(get_session(s, session), b, row));
+    return an_memory_add_run(m, b, row);
 }
 
 static cm_status add_phase(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
@@ -299,8 +306,13 @@ static cm_status summarize_into(an_summary *s, tm_reader *reader)
 
 cm_status an_summarize(tm_reader *reader, an_summary **out)
 {
+    return an_summarize_with(reader, NULL, out);
+}
+
+cm_status an_summarize_with(tm_reader *reader, const an_summary_options *options, an_summary **out)
+{
     an_summary *s = NULL;
-    CM_TRY(an_summary_create(&s));
+    CM_TRY(an_summary_create(options, &s));
     cm_status status = summarize_into(s, reader);
     if (status == CM_OK)
         *out = s;

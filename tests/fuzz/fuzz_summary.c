@@ -127,10 +127,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input in = {data, data + size};
     tm_reader *reader = reader_with_strings();
-    const an_op_options everything = {true, true, true, true};
+    const an_op_options everything = {true, true, true, true, true};
     an_summary *s;
     an_ops *ops;
-    if (an_summary_create(&s) != CM_OK || an_ops_create(&everything, &ops) != CM_OK)
+    if (an_summary_create(&(an_summary_options){.op_batches = true}, &s) != CM_OK ||
+        an_ops_create(&everything, &ops) != CM_OK)
         abort();
     while (in.end - in.at > 2)
         add_block(s, ops, reader, &in);

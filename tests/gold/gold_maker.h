@@ -41,5 +41,8 @@ void make_odd_memory(void);
 // A file with counters, in gold_counters.c.
 void make_counters(void);
 
+// Pairs of files for `diff`, in gold_diff.c.
+void make_diff(void);
+
 // Recordings, in gold_recording.c.
 void make_recording(void);

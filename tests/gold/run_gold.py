@@ -89,7 +89,32 @@ TIMELINE_KEYS = {
     "ops": ["node", "op_type", "domain", "provider", "thread", "depth", "begin_us", "duration_us",
             "self_us", "allocations", "allocated_bytes", "failed", "time"],
 }
-KEYS = {"summary": SUMMARY_KEYS, "ops": OPS_KEYS, "timeline": TIMELINE_KEYS}
+CHANGE = ["unit", "old", "new", "change", "change_percent", "verdict"]
+DIFF_METRICS = ["latency", "p50", "p90", "p95", "p99", "p99.9", "mean", "max", "throughput", "load",
+                "memory_peak", "memory_growth"]
+DIFF_OPS = ["node", "op_type", "domain", "old_calls_per_run", "new_calls_per_run"] + CHANGE
+DIFF_KEYS = {
+    "": ["schema_version", "ortscope_version", "old", "new", "verdict", "confidence",
+         "margin_percent", "differences", "sessions", "only_old", "only_new", "energy_per_run",
+         "conditions", "exit_code"],
+    "differences": ["model", "what", "old", "new"],
+    "sessions": ["model", "verdict", "old", "new", "metrics", "types", "nodes"],
+    "sessions.metrics": DIFF_METRICS,
+    "sessions.types": DIFF_OPS,
+    "sessions.nodes": DIFF_OPS,
+    "energy_per_run": ["source", "meter"] + CHANGE,
+    "conditions": ["condition", "subject", "result", "unit", "limit", "value", "low", "high"],
+}
+for side in ("old", "new"):
+    DIFF_KEYS[f"sessions.{side}"] = ["model", "sessions", "runs", "failed_runs", "warmup_runs"]
+    DIFF_KEYS[f"only_{side}"] = ["model", "sessions", "runs"]
+for metric in DIFF_METRICS:
+    DIFF_KEYS[f"sessions.metrics.{metric}"] = CHANGE
+for place in [f"sessions.metrics.{m}" for m in DIFF_METRICS] + ["sessions.types", "sessions.nodes",
+                                                               "energy_per_run"]:
+    for part in ("old", "new", "change", "change_percent"):
+        DIFF_KEYS[f"{place}.{part}"] = ["value", "low", "high"]
+KEYS = {"summary": SUMMARY_KEYS, "ops": OPS_KEYS, "timeline": TIMELINE_KEYS, "diff": DIFF_KEYS}
 
 
 def key_errors(value, keys, path=""):

@@ -412,7 +412,7 @@ static void test_hostile_values(void)
     ROW(kernel, INT64_MIN, INT64_MAX, -1, -1, 123456, -5, 99999, -1, INT64_MAX, -1, -1, -1);
     ROW(kernel_shape, -1, -1, -1, INT64_MAX, INT64_MIN, -1, -1, -1);
     ROW(run, INT64_MAX, INT64_MAX, 1, 0, INT64_MAX, 0, 0, 1, -1, -1);
-    g_options = (an_op_options){true, true, true, true};
+    g_options = (an_op_options){true, true, true, true, true};
     const an_op_table *t = table(AN_BY_NODE);
     TEST_ASSERT_EQUAL_UINT64(N * N * N, t->all.calls);
     for (size_t i = 0; i < t->row_count; i++)

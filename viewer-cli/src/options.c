@@ -101,6 +101,14 @@ static cm_status set_value(const vw_command *c, const vw_option *o, const char *
     case VW_TEXT:
         *(const char **)field = value;
         return CM_OK;
+    case VW_LIST: {
+        vw_list *list = field;
+        if (list->count == VW_LIST_MOST)
+            return cm_fail(CM_USAGE, "`ortscope %s --%s` can be given %d times at most.", c->name,
+                           o->name, VW_LIST_MOST);
+        list->texts[list->count++] = value;
+        return CM_OK;
+    }
     case VW_COUNT:
         if (!parse_count(value, &number.count))
             return cm_fail(CM_USAGE,

@@ -16,6 +16,7 @@ typedef enum vw_option_type {
     VW_TEXT,     // const char *, borrowed from argv
     VW_COUNT,    // vw_number: a whole number of at least 0
     VW_DURATION, // vw_number: seconds, or with a unit: 250ms, 1.5s, 2m, 1h
+    VW_LIST,     // vw_list: may be given several times
 } vw_option_type;
 
 typedef struct vw_number {
@@ -23,6 +24,13 @@ typedef struct vw_number {
     int64_t count;
     double seconds;
 } vw_number;
+
+#define VW_LIST_MOST 16
+
+typedef struct vw_list {
+    size_t count;
+    const char *texts[VW_LIST_MOST]; // borrowed from argv
+} vw_list;
 
 typedef struct vw_option {
     const char *name; // without the dashes

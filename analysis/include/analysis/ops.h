@@ -33,6 +33,7 @@ typedef struct an_op_options {
     bool runs;    // note which runs have operators, for an_ops_run_time()
     bool flops;   // all rows of other kinds must then be added before the first op row
     bool allocs;  // alloc rows count; all op rows must then be added before the first of them
+    bool batches; // keep the times of groups of runs, for an_ops_batches()
 } an_op_options;
 
 cm_status an_ops_create(const an_op_options *options, an_ops **out); // NULL: none
@@ -134,6 +135,29 @@ double an_op_allocations_per_call(const an_op_table *t, const an_op_row *row);
 typedef enum an_op_time { AN_TIME_EXECUTION, AN_TIME_SUBMISSION, AN_TIME_MIXED } an_op_time;
 an_op_time an_op_time_of(const an_op_sums *sums);
 const char *an_op_time_name(an_op_time time); // "execution", "submission", "mixed"
+
+// ----------------------------------------------------------------------------- groups of runs
+
+// What an operator took in AN_OP_BATCHES groups of neighbouring runs, so that its times can be
+// compared with those of another recording. Only executions that say whose run they are.
+#define AN_OP_BATCHES      64
+#define AN_OP_BATCHES_MOST 8192 // operators that have them
+
+typedef struct an_op_batches {
+    int64_t runs_each; // group i: runs i * runs_each + 1 to (i + 1) * runs_each
+    bool inside;       // of another operator (Loop, If, Scan)
+    double self_ns[AN_OP_BATCHES];
+    uint64_t calls[AN_OP_BATCHES];
+} an_op_batches;
+
+// A kernel of the session after the `*at`th, NULL: there are no more with batches. Start with 0.
+typedef struct an_op_identity {
+    const char *node, *op_type, *domain, *provider; // borrowed from the an_ops
+} an_op_identity;
+const an_op_batches *an_ops_next_batches(const an_ops *o, int64_t session, size_t *at,
+                                         an_op_identity *out);
+// Puts groups together until each has at least so many runs.
+void an_op_batches_widen(an_op_batches *b, int64_t runs_each);
 
 // ---------------------------------------------------------------------------- operators and runs
 

@@ -23,6 +23,7 @@
 #include "analysis/machine.h"
 #include "analysis/memory.h"
 #include "analysis/ops.h"
+#include "analysis/series.h"
 #include "analysis/shapes.h"
 #include "common/histogram.h"
 #include "common/map.h"
@@ -33,6 +34,7 @@
 #define AN_REORDER_WINDOW 256
 #define AN_MAX_BATCHES    256  // sizes with a row of their own, per session
 #define AN_MAX_SHAPES     1024 // input shapes with a row of their own, in all
+#define AN_SUMMARY_SERIES 4096 // runs kept one by one, per session
 #define AN_MAX_MESSAGES   256  // different messages kept
 #define AN_MAX_DEVICES    64   // different ones kept
 #define AN_LOST_CAUSES    11   // the last one: any cause that we have no name for
@@ -99,7 +101,9 @@ typedef struct an_session {
     uint64_t runs_without_shape;
     an_loading loading;
     an_repeats repeats;
-    an_memory *memory; // NULL: nothing was recorded
+    an_memory *memory;   // NULL: nothing was recorded
+    an_series series;    // latencies of successful runs, nanoseconds
+    an_series run_peaks; // most that a run had at once, bytes; of runs that allocated
 } an_session;
 
 typedef struct an_process {
@@ -129,6 +133,7 @@ typedef struct an_device {
 } an_device;
 
 typedef struct an_summary {
+    size_t series_most;
     cm_histogram overhead; // what recording one run cost, of the runs that measured it
     an_process *processes;
     size_t process_count, process_capacity;
@@ -155,12 +160,19 @@ typedef struct an_summary {
     char *damage;      // NULL: the file is whole
 } an_summary;
 
+// What else to keep, for comparisons (diff.h). All zero: what a summary needs.
+typedef struct an_summary_options {
+    size_t series;   // runs of each session that are kept one by one; 0: AN_SUMMARY_SERIES
+    bool op_batches; // an_ops_next_batches()
+} an_summary_options;
+
 // Reads `reader` to its end.
 cm_status an_summarize(tm_reader *reader, an_summary **out);
+cm_status an_summarize_with(tm_reader *reader, const an_summary_options *options, an_summary **out);
 
 // The parts of it, for those who get blocks from elsewhere (the live view). After an_summary_finish
 // nothing may be added.
-cm_status an_summary_create(an_summary **out);
+cm_status an_summary_create(const an_summary_options *options, an_summary **out); // NULL: none
 cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block *block);
 cm_status an_summary_finish(an_summary *s);
 void an_summary_destroy(an_summary *s);
