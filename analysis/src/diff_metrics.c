@@ -10,6 +10,7 @@
 // For the greatest of each block: blocks of the shorter recording, and of the longer at most.
 #define BLOCKS     24
 #define MAX_BLOCKS 1024
+#define LONG_BLOCK 10 // the greatest of fewer runs is no maximum
 
 // --------------------------------------------------------------------------------- runs that count
 
@@ -186,7 +187,8 @@ static cm_status measure_max(an_diff_group *g, double error)
     *c = change_of(most[0], most[1]);
     an_interval ratio;
     CM_TRY(compare_blocks(v[0], v[1], true, error, &ratio));
-    if (an_interval_bounded(ratio))
+    if (v[0].count >= BLOCKS * LONG_BLOCK && v[1].count >= BLOCKS * LONG_BLOCK &&
+        an_interval_bounded(ratio))
         c->ratio = ratio;
     return CM_OK;
 }

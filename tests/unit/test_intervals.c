@@ -205,8 +205,8 @@ static outcome simulate(noise kind, size_t count, int trials)
     return o;
 }
 
-#define TRIALS 200
-#define MOST   10 // 5 % of them
+#define TRIALS 100
+#define MOST   5 // 5 % of them
 
 // The false alarms of a rank test are exactly at their rate in the long run; over all noises
 // together chance does not lift them above it.
