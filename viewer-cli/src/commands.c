@@ -6,21 +6,11 @@
 
 const vw_command *const vw_commands[] = {
     // clang-format off: one a line
-    &vw_command_run,
-    &vw_command_attach,
-    &vw_command_detach,
-    &vw_command_list,
-    &vw_command_doctor,
-    &vw_command_summary,
-    &vw_command_ops,
-    &vw_command_runs,
-    &vw_command_timeline,
-    &vw_command_diff,
-    &vw_command_dump,
-    &vw_command_import,
-    &vw_command_version,
-    &vw_command_help,
-    NULL,
+    &vw_command_run,     &vw_command_attach, &vw_command_detach,
+    &vw_command_list,    &vw_command_doctor, &vw_command_summary,
+    &vw_command_ops,     &vw_command_runs,   &vw_command_timeline,
+    &vw_command_diff,    &vw_command_dump,   &vw_command_import,
+    &vw_command_version, &vw_command_help,   NULL,
     // clang-format on
 };
 
