@@ -5,6 +5,8 @@
 #   dep_zydis    x86-64 decoder only: no formatter, no encoder, no C library, no allocation
 #   dep_msgpack  msgpack-c
 #   dep_unity    the test framework
+#   dep_zlib     Debian's own static library (zlib1g-dev, libz-mingw-w64-dev): its source package
+#                needs its configure script
 
 set(ORTSCOPE_DEPS ${CMAKE_SOURCE_DIR}/build/deps CACHE PATH "Folder that scripts/setup filled")
 set(deps_src ${ORTSCOPE_DEPS}/src)
@@ -49,6 +51,15 @@ if(ORTSCOPE_TESTS)
     target_include_directories(dep_unity SYSTEM PUBLIC ${deps_src}/unity)
     target_compile_definitions(dep_unity PUBLIC UNITY_SUPPORT_64 UNITY_INCLUDE_DOUBLE)
 endif()
+
+find_library(ORTSCOPE_ZLIB NAMES libz.a)
+find_path(ORTSCOPE_ZLIB_INCLUDE NAMES zlib.h)
+if(NOT ORTSCOPE_ZLIB OR NOT ORTSCOPE_ZLIB_INCLUDE)
+    message(FATAL_ERROR "zlib is missing: run scripts/setup, which installs it, then try again.")
+endif()
+add_library(dep_zlib STATIC IMPORTED GLOBAL)
+set_target_properties(dep_zlib PROPERTIES IMPORTED_LOCATION ${ORTSCOPE_ZLIB}
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${ORTSCOPE_ZLIB_INCLUDE})
 
 foreach(dep dep_zydis dep_msgpack dep_unity)
     if(TARGET ${dep})

@@ -93,6 +93,13 @@ const char *tm_reader_string(const tm_reader *r, int64_t id)
     return strings[id - 1];
 }
 
+void tm_reader_progress(tm_reader *r, uint64_t *out_done, uint64_t *out_total)
+{
+    uint64_t size;
+    *out_done = r->position;
+    *out_total = tm_source_size(&r->source, &size) == CM_OK ? size : r->position;
+}
+
 const char *tm_reader_damage(const tm_reader *r)
 {
     return r->damage[0] ? r->damage : NULL;

@@ -143,6 +143,9 @@ void tm_reader_only(tm_reader *r, uint64_t kind_mask);
 // define (up to the last block read).
 const char *tm_reader_string(const tm_reader *r, int64_t id);
 
+// How far the reading has come, in bytes of the file as it is now.
+void tm_reader_progress(tm_reader *r, uint64_t *out_done, uint64_t *out_total);
+
 // After CM_END: NULL if the file was complete, else one sentence ("the file ends in the middle of
 // a block at byte 5120; everything before it was read").
 const char *tm_reader_damage(const tm_reader *r);
