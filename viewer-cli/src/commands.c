@@ -4,15 +4,27 @@
 
 #include <string.h>
 
+// One a line: several people add theirs.
+// clang-format off
 const vw_command *const vw_commands[] = {
-    // clang-format off: one a line
-    &vw_command_run,     &vw_command_attach, &vw_command_detach,
-    &vw_command_list,    &vw_command_doctor, &vw_command_summary,
-    &vw_command_ops,     &vw_command_runs,   &vw_command_timeline,
-    &vw_command_diff,    &vw_command_dump,   &vw_command_import,
-    &vw_command_version, &vw_command_help,   NULL,
-    // clang-format on
+    &vw_command_run,
+    &vw_command_attach,
+    &vw_command_detach,
+    &vw_command_list,
+    &vw_command_doctor,
+    &vw_command_summary,
+    &vw_command_ops,
+    &vw_command_runs,
+    &vw_command_timeline,
+    &vw_command_diff,
+    &vw_command_dump,
+    &vw_command_export,
+    &vw_command_import,
+    &vw_command_version,
+    &vw_command_help,
+    NULL,
 };
+// clang-format on
 
 const vw_command *vw_find_command(const char *name)
 {

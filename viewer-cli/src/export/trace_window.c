@@ -40,6 +40,20 @@ static int64_t middle(const vw_ex_slice *s)
     return s->begin_ns + (s->end_ns - s->begin_ns) / 2;
 }
 
+// Of two slices that overlap the one that should enclose the other: runs enclose operators, and
+// those enclose deeper ones.
+static int rank(const vw_ex_slice *s)
+{
+    return s->what == VW_EX_SLICE_OP ? s->depth + 1 : 0;
+}
+
+static bool belongs_into(const vw_ex_slice *early, const vw_ex_slice *late)
+{
+    int64_t shift = late->begin_ns - early->begin_ns, length = early->end_ns - early->begin_ns;
+    return shift > 0 && shift <= length / 8 && late->end_ns >= early->end_ns &&
+           (rank(late) < rank(early) || late->end_ns - late->begin_ns > length);
+}
+
 // What begins a little before the slice that encloses it begins with that one instead.
 static bool pull_in(vw_ex_slice *slices, size_t count)
 {
@@ -50,8 +64,7 @@ static bool pull_in(vw_ex_slice *slices, size_t count)
             const vw_ex_slice *late = &slices[j];
             if (late->begin_ns - early->begin_ns > ROUNDING_NS || late->begin_ns >= early->end_ns)
                 break;
-            if (late->begin_ns > early->begin_ns && late->end_ns >= early->end_ns &&
-                middle(early) >= late->begin_ns) {
+            if (belongs_into(early, late)) {
                 early->begin_ns = late->begin_ns;
                 changed = true;
             }
