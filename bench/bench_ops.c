@@ -6,7 +6,7 @@
 //   bench_ops DLL MODEL HOOK THREADS DIMS time          DIMS of the one input: 1,3,48,192
 //   bench_ops DLL MODEL HOOK THREADS DIMS alloc         the same with allocations instead
 //   bench_ops DLL MODEL HOOK THREADS DIMS count WHAT RUNS
-//                                                      so many runs, a region for callgrind; WHAT
+//                                                      so many runs, for cachegrind; WHAT
 //                                                      is plain, armed, shim, profiler, stats or
 //                                                      all
 #include "bench_hook.h"
@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <callgrind.h>
 
 #include <windows.h>
 
@@ -183,10 +181,8 @@ static int measure_count(bench *b, OrtSession *session, int runs)
 {
     for (int i = 0; i < WARM_RUNS; i++)
         run_us(b, session);
-    CALLGRIND_TOGGLE_COLLECT;
     for (int i = 0; i < runs; i++)
         run_us(b, session);
-    CALLGRIND_TOGGLE_COLLECT;
     printf("count_runs=%d\n", runs);
     return 0;
 }

@@ -106,10 +106,10 @@ wine_stop() {
 wine_make_prefix() {
     rm -rf "$WINEPREFIX"
     mkdir -p "$(dirname "$WINEPREFIX")"
-    timeout 120 "$WINELOADER" wineboot -i
-    timeout 60 "$WINELOADER" winecfg -v win10
+    timeout 600 "$WINELOADER" wineboot -i
+    timeout 300 "$WINELOADER" winecfg -v win10
     # A crash ends the program at once instead of starting a debugger.
-    timeout 60 "$WINELOADER" reg add \
+    timeout 300 "$WINELOADER" reg add \
         'HKLM\Software\Microsoft\Windows NT\CurrentVersion\AeDebug' \
         /v Debugger /t REG_SZ /d false /f
     wine_stop
@@ -146,7 +146,7 @@ wine_begin() {
     if ! "$WINESERVER" -p60 </dev/null >/dev/null 2>&1 9>&-; then
         return 0 # it runs already, and so do its services
     fi
-    timeout 60 "$WINELOADER" cmd /c exit </dev/null >/dev/null 2>&1 9>&- || true
+    timeout 300 "$WINELOADER" cmd /c exit </dev/null >/dev/null 2>&1 9>&- || true
 }
 
 wine_end() {

@@ -157,7 +157,7 @@ def _end_everything():
         _session.close()
         subprocess.run([os.path.join(ROOT, "scripts/wine"), "cmd", "/c", "exit"], cwd=ROOT,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=60, check=False)
+                       stderr=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
 
 
 _session = None

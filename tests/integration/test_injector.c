@@ -169,7 +169,7 @@ static void test_twenty_times_in_and_out_leave_nothing_behind(void)
         TEST_ASSERT_EQUAL(CM_OK, inj_disarm(target));
         inj_target_close(target);
         // The stub closes its handles right after it has reported its phase.
-        for (int wait = 0; wait < 200; wait++) {
+        for (int wait = 0; wait < 12000; wait++) {
             if (inj_detach_pid(idle.pid) == CM_NOT_FOUND)
                 break;
             Sleep(5);

@@ -103,7 +103,7 @@ static void test_target_that_refuses_the_dll_runs_on(void)
 
 static void test_hook_that_is_late_lets_go_by_itself(void)
 {
-    SetEnvironmentVariableW(L"STUB_SLOW_ATTACH", L"1000");
+    SetEnvironmentVariableW(L"STUB_SLOW_ATTACH", L"6000");
     fx_idle idle = fx_idle_start("idle_target.exe", "-");
     SetEnvironmentVariableW(L"STUB_SLOW_ATTACH", NULL);
     inj_target *target;
@@ -117,14 +117,14 @@ static void test_hook_that_is_late_lets_go_by_itself(void)
                                              "load", &result));
     inj_hook_image_close(&image);
     uint32_t usual = inj_remote_timeout_ms;
-    inj_remote_timeout_ms = 100;
+    inj_remote_timeout_ms = 2000;
     cm_status status = inj_attach(target, FX_ALL_RINGS, false);
     inj_remote_timeout_ms = usual;
     TEST_ASSERT_EQUAL_MESSAGE(CM_FAILED, status, cm_error_text(status));
     fx_assert_sentence_has(CM_FAILED, "did not attach");
     TEST_ASSERT_NULL(target->section_view);
     // The hook finds its stop flag set and goes; then the place is free.
-    for (int i = 0; i < 100 && (status = inj_attach(target, FX_ALL_RINGS, false)) != CM_OK; i++)
+    for (int i = 0; i < 1000 && (status = inj_attach(target, FX_ALL_RINGS, false)) != CM_OK; i++)
         Sleep(100);
     TEST_ASSERT_EQUAL_MESSAGE(CM_OK, status, cm_error_text(status));
     TEST_ASSERT_EQUAL(CM_OK, inj_disarm(target));
