@@ -64,6 +64,7 @@ def test_ortscope_beside(checker):
                                               seen["names"].get("EvaluationStop")], [NODE_RUNS] * 2)
 
 
+DRIVER = "802ec45a-1e99-4b83-9920-87c98277ba9d"  # Microsoft-Windows-DxgKrnl: its events come from a driver
 KERNEL = """
 thread worker node.exe 0
 thread helper node.exe 1
@@ -77,7 +78,10 @@ diskread -5500 0 worker 8192 300
 diskwrite -5000 0 helper 512 100
 dpc -4500 0 20
 isr -4000 0 5
-"""
+process node node.exe
+event -3000 1 %s 178 1 1 0 0x8000 node worker 0102
+event -2000 1 %s 999 1 1 9 0x8000 node worker
+""" % ((DRIVER,) * 2)
 
 
 def test_kernel(checker):
@@ -89,7 +93,7 @@ def test_kernel(checker):
                                                          "--go-file", pid_file, "--stop-file", stop_file,
                                                          "--counter", counter))
         pid = h.read_pid(pid_file, program)
-        session = machine.record("system", ORT, options=["--file", trace, "--flags", "0x1002977"])
+        session = machine.record("system", ORT, (DRIVER, 4, 0x8000), options=["--file", trace, "--flags", "0x1002977"])
         machine.kernel(KERNEL)
         runs = counter_text(counter)
         h.wait_until(lambda: counter_text(counter) > runs + 1, "runs", program=program)
@@ -100,6 +104,8 @@ def test_kernel(checker):
         done = h.ortscope(checker.folder, "import", "import", trace, "-o", ortl)
         checker.equal("the file can be imported", done.code, 0)
         timeline = h.load(ortl)
+        checker.true("a driver's event by its level", "\n       1  {%s}" % DRIVER in done.out or
+                     "\n       1  Microsoft-Windows-DxgKrnl" in done.out, done.out)
         counts = {kind: len(timeline.rows(kind)) for kind in ("sched", "ready", "profile", "fault",
                                                               "disk", "interrupt")}
         checker.equal("scripted events", counts, {"sched": 3, "ready": 1, "profile": 1, "fault": 1,
@@ -130,7 +136,7 @@ def test_behaviour(checker):
     checker.quiet = True
     with sim_etw.Machine(checker) as machine:
         behave(checker, machine, "etw_behaviour")
-        behave(checker, machine, "etw_limits", "errors", "limit", "kernel")
+        behave(checker, machine, "etw_limits", "errors", "event_ids", "limit", "kernel")
         behave(checker, machine, "etw_limits", "left")
         behave(checker, machine, "etw_limits", "stale")
         checker.equal("no session is left", machine.sessions(), {})
@@ -142,7 +148,14 @@ def test_behaviour(checker):
             behave(checker, machine, "etw_limits", case)
 
 
-TESTS = [test_behaviour, test_kernel, test_ort_live_and_file, test_ortscope_beside]
+def test_storm(checker):
+    """Writers of several processes, losses counted exactly; writers and readers that are killed."""
+    with sim_etw.Machine(checker) as machine:
+        behave(checker, machine, "etw_storm")
+        checker.equal("no session is left", machine.sessions(), {})
+
+
+TESTS = [test_behaviour, test_storm, test_kernel, test_ort_live_and_file, test_ortscope_beside]
 
 if __name__ == "__main__":
     h.run_tests("sim_etw", TESTS)

@@ -12,8 +12,7 @@ int wmain(int argc, WCHAR **argv);
 
 static kit_consumer g_a, g_b;
 
-// -------------------------------------------------------------------------------- what gets
-// through
+// ------------------------------------------------------------------------------ what gets through
 
 static void filters(void)
 {

@@ -142,6 +142,7 @@ static void WINAPI on_event(EVENT_RECORD *r)
     // The consumer is found by the session's context: one word that is checked too.
     kit_consumer *c = r->UserContext;
     LONG index = c->count;
+    InterlockedIncrement(&c->total);
     if (index >= KIT_MAX_EVENTS)
         return;
     kit_seen *seen = &c->seen[index];

@@ -78,6 +78,7 @@ typedef struct kit_consumer {
     TRACEHANDLE handle;
     HANDLE thread;
     volatile LONG count, buffers, ended, end_after_buffers; // the last: 0: never
+    volatile LONG total; // also of events that there is no room for in `seen`
     ULONG result;
     kit_seen seen[KIT_MAX_EVENTS];
 } kit_consumer;

@@ -48,8 +48,45 @@ static void errors(void)
     kit_check("a trace that was closed", CloseTrace(g_a.handle), ERROR_INVALID_HANDLE);
 }
 
-// ------------------------------------------------------------------------------------ many
-// sessions
+static void event_ids(void)
+{
+    struct {
+        BYTE pass, spare;
+        USHORT count, ids[2];
+    } list = {1, 0, 2, {7, 9}};
+    EVENT_FILTER_DESCRIPTOR filter = {(uintptr_t)&list, sizeof list, 0x80000200u};
+    ENABLE_TRACE_PARAMETERS parameters = {
+        .Version = 2, .EnableFilterDesc = &filter, .FilterDescCount = 1};
+    kit_session s = {.name = L"event ids"};
+    kit_provider p;
+    kit_register(&p, 22);
+    kit_start(&s);
+    kit_open(&g_a, s.name, true);
+    for (uint32_t round = 0; round < 2; round++, list.pass = 0) {
+        kit_check("enable",
+                  EnableTraceEx2(s.handle, &p.id, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0,
+                                 10000, &parameters),
+                  0);
+        for (USHORT id = 6; id < 10; id++)
+            EventWrite(p.handle, &(EVENT_DESCRIPTOR){.Id = id, .Level = 1, .Opcode = (UCHAR)id}, 0,
+                       NULL);
+    }
+    kit_stop(&s);
+    kit_join(&g_a);
+    kit_check("events by id", kit_count(&g_a, &p.id, -1), 4);
+    for (uint32_t i = 0; i < 4; i++)
+        kit_check("these and no others", kit_event(&g_a, &p.id, i)->opcode,
+                  (const uint8_t[]){7, 9, 6, 8}[i]);
+    filter.Type = 0x80000400u;
+    kit_check("a filter that is not simulated",
+              EnableTraceEx2(s.handle, &p.id, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 0,
+                             &parameters),
+              ERROR_INVALID_PARAMETER);
+    CloseTrace(g_a.handle);
+    EventUnregister(p.handle);
+}
+
+// ---------------------------------------------------------------------------------- many sessions
 
 static uint32_t g_all_count;
 static kit_properties g_all[64];
@@ -218,9 +255,9 @@ int wmain(int argc, WCHAR **argv)
         const WCHAR *name;
         void (*run)(void);
     } cases[] = {
-        {L"errors", errors},   {L"limit", limit},   {L"left", left},
-        {L"stale", stale},     {L"denied", denied}, {L"user", user},
-        {L"backlog", backlog}, {L"stuck", stuck},   {L"kernel", kernel},
+        {L"errors", errors}, {L"event_ids", event_ids}, {L"limit", limit}, {L"left", left},
+        {L"stale", stale},   {L"denied", denied},       {L"user", user},   {L"backlog", backlog},
+        {L"stuck", stuck},   {L"kernel", kernel},
     };
     for (int a = 1; a < argc; a++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

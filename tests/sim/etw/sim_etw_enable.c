@@ -5,9 +5,37 @@
 
 #include <string.h>
 
-#define FILTER_PID 0x80000004u
+#define FILTER_PID      0x80000004u
+#define FILTER_EVENT_ID 0x80000200u
 
-// ENABLE_TRACE_PARAMETERS from version 1 on, and EVENT_FILTER_DESCRIPTOR: process ids are
+#define MAX_FILTERS 8
+
+static bool read_pids(const EVENT_FILTER_DESCRIPTOR *filter, se_enable *out)
+{
+    if (filter->Size % 4 || filter->Size > sizeof out->pids)
+        return false;
+    out->pid_count = filter->Size / 4;
+    memcpy(out->pids, (const void *)(uintptr_t)filter->Ptr, filter->Size);
+    return true;
+}
+
+// EVENT_FILTER_EVENT_ID: whether these pass, a spare byte, their number, the ids.
+static bool read_event_ids(const EVENT_FILTER_DESCRIPTOR *filter, se_enable *out)
+{
+    const uint8_t *bytes = (const uint8_t *)(uintptr_t)filter->Ptr;
+    uint16_t count;
+    if (filter->Size < 4)
+        return false;
+    memcpy(&count, bytes + 2, 2);
+    if (count == 0 || count > SE_EVENT_IDS || filter->Size < 4 + 2u * count)
+        return false;
+    out->ids_pass = bytes[0];
+    out->id_count = count;
+    memcpy(out->ids, bytes + 4, 2u * count);
+    return true;
+}
+
+// ENABLE_TRACE_PARAMETERS from version 1 on, and EVENT_FILTER_DESCRIPTOR: process and event ids are
 // understood, anything else is refused rather than ignored.
 static ULONG read_parameters(const ENABLE_TRACE_PARAMETERS *p, se_enable *out)
 {
@@ -18,15 +46,19 @@ static ULONG read_parameters(const ENABLE_TRACE_PARAMETERS *p, se_enable *out)
     out->property = p->EnableProperty;
     const EVENT_FILTER_DESCRIPTOR *filters = p->EnableFilterDesc;
     uint32_t count = p->Version == 1 ? (filters ? 1 : 0) : p->FilterDescCount;
-    if (count > 1 || (count && !filters))
+    if (count > MAX_FILTERS || (count && !filters))
         return ERROR_INVALID_PARAMETER;
-    if (count == 0)
-        return ERROR_SUCCESS;
-    if (filters->Type != FILTER_PID || filters->Size == 0 || filters->Size % 4 ||
-        filters->Size > sizeof out->pids || !filters->Ptr)
-        return ERROR_INVALID_PARAMETER;
-    out->pid_count = filters->Size / 4;
-    memcpy(out->pids, (const void *)(uintptr_t)filters->Ptr, filters->Size);
+    for (uint32_t i = 0; i < count; i++) {
+        bool good = filters[i].Ptr && filters[i].Size;
+        if (good && filters[i].Type == FILTER_PID)
+            good = read_pids(&filters[i], out);
+        else if (good && filters[i].Type == FILTER_EVENT_ID)
+            good = read_event_ids(&filters[i], out);
+        else
+            good = false;
+        if (!good)
+            return ERROR_INVALID_PARAMETER;
+    }
     return ERROR_SUCCESS;
 }
 

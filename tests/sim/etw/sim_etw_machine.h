@@ -26,6 +26,7 @@
 #define SE_PROCESSES       128
 #define SE_NOTES           512
 #define SE_PIDS            8
+#define SE_EVENT_IDS       64
 #define SE_NAME            256
 #define SE_PATH            520
 #define SE_ARENA_BYTES     (512u << 20)
@@ -68,6 +69,9 @@ typedef struct se_enable {
     uint32_t property;
     uint32_t pid_count; // 0: every process
     uint32_t pids[SE_PIDS];
+    uint32_t id_count; // 0: every event
+    uint16_t ids[SE_EVENT_IDS];
+    uint8_t ids_pass; // these only, else all but these
     uint8_t level;
 } se_enable;
 

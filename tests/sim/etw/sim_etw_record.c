@@ -54,6 +54,24 @@ static ULONG measure(const se_event *e, sizes *out)
     return ERROR_SUCCESS;
 }
 
+static se_origin origin_of(const se_origin *given)
+{
+    if (given)
+        return *given;
+    return (se_origin){
+        .pid = GetCurrentProcessId(), .tid = GetCurrentThreadId(), .cpu = SE_FOREVER};
+}
+
+static int64_t stamp_of(const se_session *s, const se_origin *o)
+{
+    return o->stamp_is_given ? o->stamp : se_session_now(s) + o->stamp;
+}
+
+static uint32_t cpu_of(const se_session *s, const se_origin *o)
+{
+    return o->cpu == SE_FOREVER || s->mode & SE_MODE_ONE_STREAM ? se_cpu(s) : o->cpu % SE_CPUS;
+}
+
 // Header of an item; the bytes behind it up to the next one are zeroed. Returns where its data
 // goes.
 static uint8_t *put_item(uint8_t **at, uint32_t *left, uint16_t type, uint32_t len)
@@ -78,11 +96,13 @@ static uint8_t *put_descriptors(uint8_t *at, const se_event *e,
     return at;
 }
 
-static void put_event(uint8_t *at, const se_event *e, const sizes *size, int64_t stamp)
+static void put_event(uint8_t *at, const se_event *e, const sizes *size, const se_session *s)
 {
+    se_origin origin = origin_of(e->origin);
+    int64_t stamp = stamp_of(s, &origin);
     uint16_t words[4] = {(uint16_t)size->total, (uint16_t)(0xC000u | EVENT_HEADER_64),
                          (uint16_t)((size->items ? 1u : 0u) | (e->text ? 4u : 0u)), 0};
-    uint32_t ids[2] = {GetCurrentThreadId(), GetCurrentProcessId()};
+    uint32_t ids[2] = {origin.tid, origin.pid};
     memset(at, 0, EVENT_HEADER_BYTES);
     memcpy(at, words, 8);
     memcpy(at + 8, ids, 8);
@@ -113,13 +133,15 @@ typedef struct place {
 static uint32_t find_places(const se_event *e, const sizes *size, place *out)
 {
     uint32_t count = 0;
+    se_origin origin = origin_of(e->origin);
     for (uint32_t i = 0; i < SE_SESSIONS; i++) {
         se_session *s = &g_se->sessions[i];
         const se_enable *wanted = s->state == SE_RUNNING ? se_enable_of(s, &e->provider) : NULL;
-        if (!wanted || !se_enable_has_pid(wanted, GetCurrentProcessId()) ||
+        if (!wanted || !se_enable_has_pid(wanted, origin.pid) ||
+            !se_enable_takes_id(wanted, e->descriptor.Id) ||
             !se_enable_takes(wanted, e->descriptor.Level, e->descriptor.Keyword))
             continue;
-        place p = {.session = s, .cpu = se_cpu(s)};
+        place p = {.session = s, .cpu = cpu_of(s, &origin)};
         p.at = se_reserve(s, p.cpu, size->total);
         out[count++] = p;
     }
@@ -145,7 +167,7 @@ static ULONG fill_places(const se_event *e, const sizes *size, const place *plac
         se_session *s = places[i].session;
         if (!places[i].at || (result != ERROR_SUCCESS && !(s->mode & SE_MODE_INDEPEND)))
             continue;
-        put_event(places[i].at, e, size, se_session_now(s));
+        put_event(places[i].at, e, size, s);
         se_commit(s, places[i].cpu, size->total);
     }
     return result;
@@ -167,14 +189,14 @@ ULONG se_write(const se_event *event)
 
 // ------------------------------------------------------------------------------------------ kernel
 
-static uint32_t put_kernel(uint8_t *at, const se_kernel_event *e, int64_t stamp)
+static uint32_t put_kernel(uint8_t *at, const se_kernel_event *e, const se_origin *o, int64_t stamp)
 {
-    bool bare = e->tid == SE_FOREVER;
+    bool bare = o->tid == SE_FOREVER;
     uint32_t header = bare ? 16 : 32, type = bare ? PERFINFO_HEADER_64 : SYSTEM_HEADER_64;
     uint16_t words[4] = {e->version, (uint16_t)(0xC000u | type),
                          (uint16_t)(header + e->payload_len),
                          (uint16_t)(e->group << 8 | e->opcode)};
-    uint32_t ids[2] = {e->tid, e->pid};
+    uint32_t ids[2] = {o->tid, o->pid};
     memset(at, 0, header);
     memcpy(at, words, 8);
     if (!bare)
@@ -187,6 +209,7 @@ static uint32_t put_kernel(uint8_t *at, const se_kernel_event *e, int64_t stamp)
 bool se_write_kernel(const se_kernel_event *event)
 {
     bool fitted = true;
+    se_origin origin = origin_of(event->origin);
     if (event->payload_len > SE_MAX_RECORD - 32)
         return false;
     if (g_se->system_loggers == 0)
@@ -197,24 +220,19 @@ bool se_write_kernel(const se_kernel_event *event)
         if (s->state != SE_RUNNING || !(s->mode & SE_MODE_SYSTEM) ||
             (event->flags && !(s->kernel_flags & event->flags)))
             continue;
-        uint32_t cpu = event->cpu == SE_FOREVER || s->mode & SE_MODE_ONE_STREAM
-                           ? se_cpu(s)
-                           : event->cpu % SE_CPUS;
+        uint32_t cpu = cpu_of(s, &origin);
         uint8_t *at = se_reserve(s, cpu, 32 + event->payload_len);
-        if (!at) {
+        if (at)
+            se_commit(s, cpu, put_kernel(at, event, &origin, stamp_of(s, &origin)));
+        else
             s->events_lost++;
-            fitted = false;
-            continue;
-        }
-        int64_t base = event->stamp_is_given ? 0 : se_session_now(s);
-        se_commit(s, cpu, put_kernel(at, event, base + event->stamp));
+        fitted = fitted && at;
     }
     se_unlock();
     return fitted;
 }
 
-// ----------------------------------------------------------------------------------- the file
-// header
+// --------------------------------------------------------------------------------- the file header
 
 static uint64_t now_filetime(void)
 {

@@ -10,6 +10,13 @@
 #define SE_DESCRIPTOR_EVENT_METADATA    1u
 #define SE_DESCRIPTOR_PROVIDER_METADATA 2u
 
+// Whose event it is and when, where that is not this thread and now.
+typedef struct se_origin {
+    uint32_t pid, tid, cpu;
+    int64_t stamp; // added to now, or the time itself
+    bool stamp_is_given;
+} se_origin;
+
 typedef struct se_event {
     GUID provider;
     EVENT_DESCRIPTOR descriptor;
@@ -20,20 +27,19 @@ typedef struct se_event {
     bool text;  // EventWriteString
     uint32_t count;
     const EVENT_DATA_DESCRIPTOR *data;
+    const se_origin *origin; // may be null
 } se_event;
 
 // Into every session that has the provider enabled; a Win32 code. Takes the lock.
 ULONG se_write(const se_event *event);
 
 // A record of the kernel's into every system logger whose flags have one of `flags` (0: all of
-// them). `tid` SE_FOREVER: a PERFINFO record, which has no process and thread. `stamp_offset` is
-// added to now. False: some session had no room. Takes the lock.
+// them). An origin's `tid` of SE_FOREVER: a PERFINFO record, which has no process and thread.
+// False: some session had no room. Takes the lock.
 typedef struct se_kernel_event {
     uint8_t group, opcode, version;
-    uint32_t flags, pid, tid;
-    int64_t stamp;
-    bool stamp_is_given;
-    uint32_t cpu; // SE_FOREVER: of this thread
+    uint32_t flags;
+    const se_origin *origin; // null: this thread, now
     const void *payload;
     uint32_t payload_len;
 } se_kernel_event;

@@ -41,9 +41,6 @@ static void send(const payload *p, uint32_t group, uint32_t opcode, uint32_t ver
                              .opcode = (uint8_t)opcode,
                              .version = (uint8_t)version,
                              .flags = flag,
-                             .pid = GetCurrentProcessId(),
-                             .tid = GetCurrentThreadId(),
-                             .cpu = SE_FOREVER,
                              .payload = p->bytes,
                              .payload_len = p->len};
     se_write_kernel(&event);

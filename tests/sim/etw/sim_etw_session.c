@@ -284,6 +284,14 @@ bool se_enable_takes(const se_enable *e, uint8_t level, uint64_t keyword)
     return (keyword & e->any) && (keyword & e->all) == e->all;
 }
 
+bool se_enable_takes_id(const se_enable *e, uint16_t id)
+{
+    for (uint32_t i = 0; i < e->id_count && i < SE_EVENT_IDS; i++)
+        if (e->ids[i] == id)
+            return e->ids_pass;
+    return e->id_count == 0 || !e->ids_pass;
+}
+
 bool se_wish_of(const GUID *provider, uint32_t pid, se_wish *out)
 {
     bool found = false;

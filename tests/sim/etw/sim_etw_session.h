@@ -41,3 +41,4 @@ bool se_wish_of(const GUID *provider, uint32_t pid, se_wish *out);
 se_enable *se_enable_of(se_session *s, const GUID *provider);
 bool se_enable_has_pid(const se_enable *e, uint32_t pid);
 bool se_enable_takes(const se_enable *e, uint8_t level, uint64_t keyword);
+bool se_enable_takes_id(const se_enable *e, uint16_t id);
