@@ -65,9 +65,61 @@ double an_counter_max(const an_counter *c)
     return c ? an_counter_value(c, c->max) : (double)NAN;
 }
 
+double an_counter_min(const an_counter *c)
+{
+    return c ? an_counter_value(c, c->min) : (double)NAN;
+}
+
 double an_counter_mean_or_nan(const an_counter *c)
 {
     return c ? an_counter_mean(c) : (double)NAN;
+}
+
+// -------------------------------------------------------------------------------------------- heat
+
+// nvml.h: nvmlClocksThrottleReasons. Idle and clocks that somebody asked for are no limits.
+const char *an_throttle_name(unsigned bit)
+{
+    static const char *const names[AN_THROTTLE_BITS] = {NULL,
+                                                        NULL,
+                                                        "power cap",
+                                                        "hardware slowdown",
+                                                        "sync boost",
+                                                        "heat (software)",
+                                                        "heat (hardware)",
+                                                        "power brake",
+                                                        "display clocks"};
+    return bit < AN_THROTTLE_BITS ? names[bit] : NULL;
+}
+
+static const an_counter **zone_role(an_zone *z, const char *name)
+{
+    return strcmp(name, "temperature") == 0        ? &z->temperature
+           : strcmp(name, "passive_limit") == 0    ? &z->limit
+           : strcmp(name, "throttle_reasons") == 0 ? &z->throttle
+                                                   : NULL;
+}
+
+size_t an_zones(const an_counters *c, an_zone *out, size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const an_counter *n = &c->items[i];
+        an_zone probe;
+        if (n->about != AN_ABOUT_MACHINE || !n->seen || !n->subject[0] ||
+            !zone_role(&probe, n->name))
+            continue;
+        size_t at = 0;
+        while (at < count &&
+               (strcmp(out[at].name, n->subject) != 0 || strcmp(out[at].source, n->source) != 0))
+            at++;
+        if (at == capacity)
+            continue;
+        if (at == count)
+            out[count++] = (an_zone){.source = n->source, .name = n->subject};
+        *zone_role(&out[at], n->name) = n;
+    }
+    return count;
 }
 
 // ------------------------------------------------------------------------------------------ energy

@@ -43,6 +43,17 @@ static void device_counters(void)
     counter(8, "nvml", "energy", "J", 1000, 1, DEVICE, 0, "NVIDIA GeForce RTX 4090");
     counter(9, "pdh", "npu_utilization", "%", 100, 0, DEVICE, 1, "luid_0x0_0x14f1d_phys_0");
     counter(10, "pdh", "power", "W", 1000, 0, MACHINE, -1, "RAPL_Package0_PKG");
+    counter(11, "nvml", "throttle_reasons", "bits", 1, 0, DEVICE, 0, "NVIDIA GeForce RTX 4090");
+    counter(12, "pdh", "temperature", "degC", 100, 0, MACHINE, -1, "\\_TZ.TZ00");
+    counter(13, "pdh", "passive_limit", "%", 100, 0, MACHINE, -1, "\\_TZ.TZ00");
+    counter(14, "pdh", "temperature", "degC", 100, 0, MACHINE, -1, "\\_TZ.TZ01");
+    sample(11, 100, 1); // idle
+    sample(11, 300, 4);
+    sample(11, 500, 36);
+    sample(12, 100, 9425);
+    sample(13, 100, 10000);
+    sample(13, 700, 6000);
+    sample(14, 100, 4505);
     sample(5, 100, 20);
     sample(5, 600, 80); // for 0.5 s each
     sample(6, 100, 4000000000);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Counters of devices that are not there: pdh.dll and nvml.dll are stand-ins (tests/sim)."""
 import harness as h
-from counter_runs import Busy, with_stand_ins
+from counter_runs import Busy, Counters, known, with_stand_ins
 
 FAST = ["--max-overhead", "100"]
 CARD = "luid_0x00000000_0x0000D1A2_phys_0"
@@ -17,6 +17,10 @@ counter "\GPU Adapter Memory(*)\Dedicated Usage"
 counter "\Energy Meter(*)\Power"
 counter "\Energy Meter(*)\Energy"
 counter "\Thermal Zone Information(*)\High Precision Temperature"
+counter "\Thermal Zone Information(*)\% Passive Limit"
+counter "\Thermal Zone Information(*)\Throttle Reasons"
+counter "\Processor Information(*)\% Performance Limit"
+counter "\GPU Adapter Memory(*)\Shared Usage"
 
 set "\Processor Information(*)\% Processor Utility" 0,0 25
 set "\Processor Information(*)\% Processor Utility" 0,1 130.5
@@ -29,12 +33,19 @@ set "\GPU Adapter Memory(*)\Dedicated Usage" CARD 1000000000
 set "\Energy Meter(*)\Power" RAPL_Package0_PKG 15000
 set "\Energy Meter(*)\Energy" RAPL_Package0_PKG 1000000000000
 set "\Thermal Zone Information(*)\High Precision Temperature" \_TZ.TZ00 3182
+set "\Thermal Zone Information(*)\% Passive Limit" \_TZ.TZ00 100
+set "\Thermal Zone Information(*)\Throttle Reasons" \_TZ.TZ00 0
+set "\Processor Information(*)\% Performance Limit" 0,1 100
+set "\GPU Adapter Memory(*)\Shared Usage" CARD 70000000
 
 at 4
 set "\GPU Engine(*)\Utilization Percentage" pid_9_CARD_eng_0_engtype_3D 40
 set "\GPU Adapter Memory(*)\Dedicated Usage" CARD 3000000000
 set "\Energy Meter(*)\Energy" RAPL_Package0_PKG 2000000000000
 status "\Thermal Zone Information(*)\High Precision Temperature" \_TZ.TZ00 0x800007D1
+set "\Thermal Zone Information(*)\% Passive Limit" \_TZ.TZ00 60
+set "\Thermal Zone Information(*)\Throttle Reasons" \_TZ.TZ00 1
+set "\Processor Information(*)\% Performance Limit" 0,1 75
 at 7
 gone "\GPU Engine(*)\Utilization Percentage" pid_9_CARD_eng_0_engtype_3D
 gone "\GPU Engine(*)\Utilization Percentage" pid_4_NPU_eng_0_engtype_Neural
@@ -69,6 +80,11 @@ def performance_counters(checker):
     checker.equal("power", values("power"), [15, None, 99])
     checker.equal("energy", values("energy"), [3600, 7200, None, 7200])
     checker.equal("a status is no value", values("temperature"), [45.05, None])
+    checker.equal("throttling", (values("passive_limit"), values("throttle_reasons"),
+                                 values("performance_limit", about=3, number=1)),
+                  ([100, 60, None, 60], [0, 1, None, 1], [100, 75, None, 75]))
+    checker.equal("shared memory of the GPU", values("memory_shared", subject=CARD),
+                  [7e7, None, 7e7])
     checker.true("what is missing is named", "GPU Process Memory" in counters.remarks(),
                  counters.remarks())
     checker.equal("a refused counter is not there", counters.all(name="busy"), [])
@@ -78,6 +94,12 @@ def performance_counters(checker):
     energy = h.summary(busy.trace)["energy"]
     checker.equal("JSON: energy", [(m["source"], m["meter"], m["joules"]) for m in energy],
                   [("pdh", "RAPL_Package0_PKG", 3600)])
+    checker.equal("JSON: heat", h.summary(busy.trace)["heat"], [
+        {"source": "pdh", "zone": "\\_TZ.TZ00", "temperature_max_c": 45.05,
+         "passive_limit_min_percent": 60, "throttle_reasons": 1}])
+    text = h.ortscope(checker.folder, "summary", "summary", busy.trace)
+    checker.true("text", "Throttled by thermal zone \\_TZ.TZ00 to 60 %" in text.out
+                 and "NPU %s: 60.0 %% busy" % NPU in text.out, text.out[:1500])
     checker.true("the process is counted beside it",
                  max(counters.values(name="working_set", process=1), key=lambda v: v or 0) > 1e6)
 
@@ -146,6 +168,8 @@ def nvidia(checker):
     checker.equal("JSON: greatest", (first["utilization_max_percent"], first["memory_peak_bytes"],
                                      second["memory_peak_bytes"], second["power_max_w"]),
                   (90, 9000000000, None, 32))
+    checker.equal("JSON: throttling", (first["throttled_by"], second["throttled_by"]),
+                  (["power cap"], None))
     by_meter = {m["meter"]: m for m in summary["energy"]}
     checker.equal("JSON: energy by the device's own total",
                   (by_meter["NVIDIA Pretended 4090"]["joules"],
@@ -155,6 +179,56 @@ def nvidia(checker):
     text = h.ortscope(checker.folder, "summary", "summary", "--carbon-intensity", "400", busy.trace)
     checker.true("text", "GPU NVIDIA Pretended 4090: " in text.out and "was lost" in text.out
                  and "250 J, 0.02778 g of CO2" in text.out, text.out[:1200])
+
+
+def last_device_lost(checker):
+    """the only GPU is lost: that source ends, and says so; the others go on"""
+    binary = with_stand_ins(checker, nvml='device 0 "NVIDIA Lonely"\nset 0 utilization 10\n'
+                            "at 4\nlost 0 15\n")
+    busy = Busy(checker, FAST, "--cpu-ms", 10, binary=binary)
+
+    def end(counters):
+        return [row for row in counters.timeline.rows("sampling") if row["source"] == "nvml"
+                and row["reason"] == 3]
+    counters = busy.wait_for("the source ends", end)
+    ended_ns = end(counters)[0]["time"]
+    busy.wait_for("others are asked after that", lambda c: any(
+        time > ended_ns for counter in c.all(source="process") for time, _ in counter["values"]))
+    counters = busy.finish(checker)
+    checker.equal("until it was lost", counters.values(source="nvml", name="gpu_utilization"),
+                  [10, None])
+    checker.true("the loss is told", "NVIDIA Lonely was lost" in counters.remarks(),
+                 counters.remarks())
+
+
+ENERGY = 'device 0 "NVIDIA Pretended 4090"\nset 0 utilization 10\nset 0 energy 1000000\n' + "".join(
+    "at %d\nset 0 energy %d\n" % (n, 1000000 + n * 5000) for n in range(2, 400))
+
+
+def energy_of_inferences(checker):
+    """joules and FLOPs of real inferences, by a pretended meter: worked out again from the rows"""
+    binary = with_stand_ins(checker, nvml=ENERGY)
+    trace = checker.folder + "/energy.ortl"
+    program = h.run(checker.folder, "energy", [
+        binary, "run", "-o", trace, "--quiet"] + FAST + ["--"] + h.node_arguments(
+            "1.23.2", "--runs", 300))
+    checker.equal("exit code", program.code, 0)
+    counters = Counters(h.load(trace))
+    values = known(counters.one(source="nvml", name="energy"))
+    joules = (values[-1] - values[0]) / 1000
+    checker.true("the meter counted", joules > 0, values[:3])
+    meter = h.summary(trace)["energy"][0]
+    runs = len([r for r in counters.timeline.rows("run") if r["status"] == 0])
+    checker.equal("runs", runs, 300)
+    flops = sum(op["flops_per_call"] * op["calls"] for op in h.ask("ops", trace)["ops"]
+                if op["flops_per_call"])
+    checker.equal("whose, and what", (meter["source"], meter["meter"], meter["joules"]),
+                  ("nvml", "NVIDIA Pretended 4090", joules))
+    for key, expected in (("joules_per_run", joules / runs), ("runs_per_joule", runs / joules),
+                          ("flop_per_joule", flops / joules)):
+        checker.true(key, meter[key] and abs(meter[key] / expected - 1) < 1e-5, (meter, expected))
+    text = h.ortscope(checker.folder, "summary", "summary", "--carbon-intensity", "400", trace)
+    checker.true("text", " GFLOP a joule, " in text.out and " g of CO2" in text.out, text.out[:1500])
 
 
 def nvidia_without_driver(checker):
@@ -195,5 +269,6 @@ def hanging_source(checker):
 
 
 if __name__ == "__main__":
-    h.run_tests("test_counters_sim", [performance_counters, nvidia, nvidia_without_driver,
-                                      slow_source, hanging_source])
+    h.run_tests("test_counters_sim", [performance_counters, nvidia, last_device_lost,
+                                      energy_of_inferences, nvidia_without_driver, slow_source,
+                                      hanging_source])

@@ -46,7 +46,8 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     (void)operand_count;
     const summary_args *a = args;
     const char *path = operands[0];
-    vw_summary_choice choice = {a->session.given, a->session.count, a->all, (double)NAN};
+    vw_summary_choice choice = {
+        a->session.given, a->session.count, a->all, {(double)NAN, (double)NAN}};
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
     if (a->json && a->csv)
@@ -56,7 +57,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
                                             "--csv always tell of all sessions."));
     if (a->ascii)
         io->unicode = false;
-    cm_status status = read_carbon(a->carbon, &choice.grams_per_kwh);
+    cm_status status = read_carbon(a->carbon, &choice.energy.grams_per_kwh);
     if (status == CM_OK)
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
@@ -64,8 +65,9 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if (status == CM_OK && choice.has_session)
         status = find_session(summary, choice.session, path);
     if (status == CM_OK) {
+        choice.energy.flops = vw_summary_flops(path, summary);
         if (a->json)
-            vw_summary_json(io, summary, choice.grams_per_kwh);
+            vw_summary_json(io, summary, &choice.energy);
         else if (a->csv)
             vw_summary_csv(io, summary);
         else

@@ -18,6 +18,40 @@ static void key_text(cm_json *j, const char *key, const char *text)
     cm_json_string(j, text);
 }
 
+// Null where the device does not tell.
+static void json_throttling(cm_json *j, const an_counter *throttle)
+{
+    cm_json_key(j, "throttled_by");
+    if (!throttle) {
+        cm_json_null(j);
+        return;
+    }
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    for (unsigned bit = 0; bit < AN_THROTTLE_BITS; bit++)
+        if ((throttle->bits >> bit & 1) && an_throttle_name(bit))
+            cm_json_string(j, an_throttle_name(bit));
+    cm_json_end(j);
+}
+
+static void json_zones(cm_json *j, const an_counters *c)
+{
+    an_zone zones[AN_MAX_ZONES];
+    size_t count = an_zones(c, zones, AN_MAX_ZONES);
+    cm_json_key(j, "heat");
+    cm_json_begin_array(j, count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < count; i++) {
+        const an_zone *z = &zones[i];
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        key_text(j, "source", z->source);
+        key_text(j, "zone", z->name);
+        key_number(j, "temperature_max_c", an_counter_max(z->temperature), 2);
+        key_number(j, "passive_limit_min_percent", an_counter_min(z->limit), 2);
+        key_number(j, "throttle_reasons", z->throttle ? (double)z->throttle->bits : (double)NAN, 0);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
 // A device that is measured, with what the machine tells of it.
 static void json_device(cm_json *j, const an_machine *m, const an_accelerator *devices, size_t at)
 {
@@ -37,11 +71,12 @@ static void json_device(cm_json *j, const an_machine *m, const an_accelerator *d
     key_number(j, "power_w", an_counter_mean_or_nan(d->power), 3);
     key_number(j, "power_max_w", an_counter_max(d->power), 3);
     key_number(j, "temperature_max_c", an_counter_max(d->temperature), 1);
+    json_throttling(j, d->throttle);
     cm_json_end(j);
 }
 
 // Runs and joules of one meter: all that it saw, by all runs that ended well.
-static void json_meter(cm_json *j, const an_meter *m, double runs, double grams_per_kwh)
+static void json_meter(cm_json *j, const an_meter *m, double runs, const vw_energy *e)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
     key_text(j, "source", m->source);
@@ -52,7 +87,8 @@ static void json_meter(cm_json *j, const an_meter *m, double runs, double grams_
     key_number(j, "joules", m->joules, 6);
     key_number(j, "joules_per_run", runs > 0 ? m->joules / runs : (double)NAN, 9);
     key_number(j, "runs_per_joule", runs > 0 ? runs / m->joules : (double)NAN, 6);
-    key_number(j, "co2_g", m->joules / 3.6e6 * grams_per_kwh, 9);
+    key_number(j, "flop_per_joule", e->flops / m->joules, 0);
+    key_number(j, "co2_g", m->joules / 3.6e6 * e->grams_per_kwh, 9);
     cm_json_end(j);
 }
 
@@ -64,7 +100,7 @@ double vw_successful_runs(const an_summary *s)
     return runs;
 }
 
-void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh)
+void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy)
 {
     an_accelerator devices[AN_MAX_DEVICES];
     an_meter meters[AN_MAX_METERS];
@@ -83,6 +119,7 @@ void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh)
     cm_json_key(j, "energy");
     cm_json_begin_array(j, meter_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; i < meter_count; i++)
-        json_meter(j, &meters[i], vw_successful_runs(s), grams_per_kwh);
+        json_meter(j, &meters[i], vw_successful_runs(s), energy);
     cm_json_end(j);
+    json_zones(j, &s->counters);
 }

@@ -47,6 +47,18 @@ static void write_slowed(vw_io *io, const an_counters *c)
         cm_out_char(&io->out, '\n');
 }
 
+static void write_throttling(vw_io *io, const an_accelerator *d)
+{
+    bool any = false;
+    for (unsigned bit = 0; d->throttle && bit < AN_THROTTLE_BITS; bit++) {
+        const char *name = d->throttle->bits >> bit & 1 ? an_throttle_name(bit) : NULL;
+        if (!name)
+            continue;
+        cm_out_printf(&io->out, "%s%s", any ? ", " : ", throttled by ", name);
+        any = true;
+    }
+}
+
 static void write_device(vw_io *io, const an_machine *m, const an_accelerator *devices, size_t at)
 {
     const an_accelerator *d = &devices[at];
@@ -70,10 +82,11 @@ static void write_device(vw_io *io, const an_machine *m, const an_accelerator *d
     }
     if (an_known(power))
         cm_out_printf(&io->out, "%s%.1f W", separator, power);
+    write_throttling(io, d);
     cm_out_printf(&io->out, " (%s)\n", d->source);
 }
 
-static void write_meter(vw_io *io, const an_meter *m, double runs, double grams_per_kwh)
+static void write_meter(vw_io *io, const an_meter *m, double runs, const vw_energy *e)
 {
     char text[32];
     cm_format_number(text, sizeof text, m->joules, 3);
@@ -83,21 +96,44 @@ static void write_meter(vw_io *io, const an_meter *m, double runs, double grams_
     if (runs > 0)
         cm_out_printf(&io->out, ", %.4g J a run, %.4g runs a joule", m->joules / runs,
                       runs / m->joules);
-    if (an_known(grams_per_kwh))
-        cm_out_printf(&io->out, ", %.4g g of CO2", m->joules / 3.6e6 * grams_per_kwh);
+    if (an_known(e->flops))
+        cm_out_printf(&io->out, ", %.4g GFLOP a joule", e->flops / m->joules / 1e9);
+    if (an_known(e->grams_per_kwh))
+        cm_out_printf(&io->out, ", %.4g g of CO2", m->joules / 3.6e6 * e->grams_per_kwh);
     cm_out_char(&io->out, '\n');
 }
 
-void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh)
+// Only of zones that held the machine back; --json tells all.
+static void write_zone(vw_io *io, const an_zone *z)
+{
+    double limit = an_counter_min(z->limit), degrees = an_counter_max(z->temperature);
+    bool throttled = z->throttle && z->throttle->bits;
+    if (!throttled && !(limit < 100))
+        return;
+    vw_styled(io, VW_WARN, "Throttled");
+    cm_out_text(&io->out, " by thermal zone ");
+    cm_text_clean(&io->out, z->name, 48);
+    if (limit < 100)
+        cm_out_printf(&io->out, " to %.0f %%", limit);
+    if (an_known(degrees))
+        cm_out_printf(&io->out, ", at most %.1f degC", degrees);
+    cm_out_printf(&io->out, " (%s)\n", z->source);
+}
+
+void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy)
 {
     an_accelerator devices[DEVICE_LINES];
     an_meter meters[DEVICE_LINES];
     size_t device_count = an_accelerators(&s->counters, devices, DEVICE_LINES);
     size_t meter_count = an_meters(&s->counters, meters, DEVICE_LINES);
+    an_zone zones[DEVICE_LINES];
+    size_t zone_count = an_zones(&s->counters, zones, DEVICE_LINES);
     write_process(io, s);
     for (size_t i = 0; i < device_count; i++)
         write_device(io, &s->machine, devices, i);
     for (size_t i = 0; i < meter_count; i++)
-        write_meter(io, &meters[i], vw_successful_runs(s), grams_per_kwh);
+        write_meter(io, &meters[i], vw_successful_runs(s), energy);
+    for (size_t i = 0; i < zone_count; i++)
+        write_zone(io, &zones[i]);
     write_slowed(io, &s->counters);
 }

@@ -185,7 +185,7 @@ static void json_messages(cm_json *j, const an_summary *s)
     cm_json_end(j);
 }
 
-void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh)
+void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
 {
     cm_json json, *j = &json;
     cm_json_init(j, &io->out);
@@ -211,7 +211,7 @@ void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh)
         if (!vw_session_failed(&s->sessions[i]))
             json_session(j, s, &s->sessions[i]);
     cm_json_end(j);
-    vw_counters_json(j, s, grams_per_kwh);
+    vw_counters_json(j, s, energy);
     json_messages(j, s);
     cm_json_key(j, "ort_events");
     cm_json_uint(j, s->ort_events);

@@ -6,17 +6,22 @@
 #include "common/json.h"
 #include "output.h"
 
+// What joules are compared with; NAN where nobody told.
+typedef struct vw_energy {
+    double grams_per_kwh; // of CO2
+    double flops;         // of all runs
+} vw_energy;
+
 typedef struct vw_summary_choice {
     bool has_session;
-    int64_t session;      // only this one
-    bool all;             // every session in full
-    double grams_per_kwh; // of CO2, NAN if nobody told
+    int64_t session; // only this one
+    bool all;        // every session in full
+    vw_energy energy;
 } vw_summary_choice;
 
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
-// grams_per_kwh: of CO2, NAN if nobody told.
-void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh);
+void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy);
 void vw_summary_csv(vw_io *io, const an_summary *s);
 
 // One session in full, and the bars of its latencies.
@@ -24,8 +29,11 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n);
 void vw_latency_bars(vw_io *io, const cm_histogram *h);
 
 // What the target took of the machine, devices and energy; nothing where nobody counted.
-void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh);
-void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh);
+void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy);
+void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy);
+// FLOPs of all operators of the file for which there is a formula; NAN unless all of them are known
+// and there is a meter to compare them with. Reads the file once more.
+double vw_summary_flops(const char *path, const an_summary *s);
 // The machine that it was recorded on; nothing, or null, where the file does not tell.
 void vw_machine_text(vw_io *io, const an_machine *m);
 void vw_machine_json(cm_json *j, const an_machine *m);

@@ -24,6 +24,7 @@ typedef struct an_counter {
     bool seen; // there was a known value; else what follows means nothing
     int64_t first_ns, last_ns;
     int64_t first, last, min, max; // raw: divide by per_unit
+    uint64_t bits;                 // of all values together
     bool known;                    // now
     double area, known_ns;         // of levels: value by time, and the time
 } an_counter;

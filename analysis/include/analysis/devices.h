@@ -11,6 +11,7 @@
 
 #define AN_MAX_DEVICES 64
 #define AN_MAX_METERS  64
+#define AN_MAX_ZONES   64
 
 typedef struct an_accelerator {
     const char *source, *name; // borrowed from the counters
@@ -29,6 +30,18 @@ typedef struct an_meter {
 size_t an_accelerators(const an_counters *c, an_accelerator *out, size_t capacity);
 size_t an_meters(const an_counters *c, an_meter *out, size_t capacity);
 
-// The largest raw value in units, and the mean; NAN for NULL.
+// A thermal zone of the machine; NULL as above.
+typedef struct an_zone {
+    const char *source, *name;
+    const an_counter *temperature, *limit, *throttle;
+} an_zone;
+size_t an_zones(const an_counters *c, an_zone *out, size_t capacity);
+
+// Which limits an NVIDIA device ran into, by bit of its throttle reasons; NULL: none or idle.
+const char *an_throttle_name(unsigned bit);
+#define AN_THROTTLE_BITS 9u
+
+// The largest and smallest raw value in units, and the mean; NAN for NULL.
 double an_counter_max(const an_counter *c);
+double an_counter_min(const an_counter *c);
 double an_counter_mean_or_nan(const an_counter *c);
