@@ -3,6 +3,7 @@
 """The simulation of event tracing (tests/sim): ONNX Runtime's real events in a simulated session,
 live and in a file, and the behaviour that Windows documents."""
 import collections
+import os
 
 import harness as h
 import sim_etw
@@ -20,48 +21,74 @@ def node(version, *more):
 
 def test_ort_live_and_file(checker):
     """Two sessions, one read live, one into a file: both have every run, `import` finds them."""
-    for version in VERSIONS:
-        with sim_etw.Machine(checker, version) as machine:
-            trace = "%s/%s.etl" % (checker.folder, version)
-            live = machine.record("live", ORT)
-            filed = machine.record("filed", ORT, options=["--file", trace])
-            program = machine.run("runner-" + version, arguments(version, ["affine"]))
-            checker.equal(version + ": the program is not disturbed", program.code, 0)
-            seen = live.end()
-            names = collections.Counter(seen["names"])
-            checker.equal(version + ": runs in the live session",
-                          (names["EvaluationStart"], names["EvaluationStop"]), (RUNS, RUNS))
-            checker.equal(version + ": sessions", names["SessionCreation"], 1)
-            checker.equal(version + ": one header, nothing lost, in order, ended well",
-                          [seen[k] for k in ("headers", "lost", "unordered", "stopped", "processed")],
-                          [1, 0, 0, 0, 0])
-            filed.end()
-            check_file(checker, version, trace)
-            checker.equal(version + ": no session is left", machine.sessions(), {})
+    with sim_etw.Machine(checker) as machine:
+        for version in VERSIONS:
+            check_version(checker, machine, version)
+        checker.equal("no session is left", machine.sessions(), {})
 
 
-def check_file(checker, version, trace):
+def check_version(checker, machine, version):
+    trace = "%s/%s.etl" % (checker.folder, version)
+    live = machine.record("live " + version, ORT)
+    filed = machine.record("filed " + version, ORT, options=["--file", trace])
+    program = machine.run("runner-" + version, arguments(version, ["affine"]))
+    checker.equal(version + ": the program is not disturbed", program.code, 0)
+    seen = live.end()
+    names = collections.Counter(seen["names"])
+    checker.equal(version + ": runs in the live session",
+                  (names["EvaluationStart"], names["EvaluationStop"]), (RUNS, RUNS))
+    checker.equal(version + ": sessions", names["SessionCreation"], 1)
+    checker.equal(version + ": one header, nothing lost, in order, ended well",
+                  [seen[k] for k in ("headers", "lost", "unordered", "stopped", "processed")],
+                  [1, 0, 0, 0, 0])
+    filed.end()
+    check_file(checker, version, trace, RUNS)
+
+
+def check_file(checker, what, trace, runs):
     ortl = trace[:-4] + ".ortl"
-    done = h.ortscope(checker.folder, "import-" + version, "import", trace, "-o", ortl)
-    checker.equal(version + ": the file can be imported", done.code, 0)
-    summary = h.summary(ortl)
-    runs = sum(s["runs"] for s in summary.get("sessions", []))
-    checker.equal(version + ": runs in the file", runs, RUNS)
+    done = h.ortscope(checker.folder, "import", "import", trace, "-o", ortl)
+    checker.equal(what + ": the file can be imported", done.code, 0)
+    told = h.summary(ortl).get("sessions", [])
+    checker.equal(what + ": runs in the file", sum(s["runs"] for s in told), runs)
 
 
 def test_ortscope_beside(checker):
     """ortscope records the program while a session listens to ORT: both see every run."""
     with sim_etw.Machine(checker) as machine:
-        trace = checker.folder + "/node.ortl"
-        live = machine.record("live", ORT)
+        trace, filed = checker.folder + "/node.ortl", checker.folder + "/both.etl"
+        live = machine.record("live", ORT, options=["--file", filed, "--live"])
         program = machine.run("ortscope", [h.ORTSCOPE, "run", "-q", "-o", trace, "--", *node("1.23.2")])
         checker.equal("the exit code passes through", program.code, 0)
         timeline = h.load(trace)
         checker.equal("runs that ortscope saw", len(timeline.rows("run")), NODE_RUNS)
         checker.equal("nothing was lost", h.lost(timeline), 0)
         seen = live.end()
+        check_file(checker, "live and into a file", filed, NODE_RUNS)
         checker.equal("runs in the session", [seen["names"].get("EvaluationStart"),
                                               seen["names"].get("EvaluationStop")], [NODE_RUNS] * 2)
+
+
+def finished(counter):
+    return counter_text(counter) if os.path.exists(os.path.join(h.ROOT, counter)) else 0
+
+
+def test_attach_and_interrupt(checker):
+    """A program on the machine is attached to; Ctrl+C reaches what `sim_etw run` has started."""
+    with sim_etw.Machine(checker) as machine:
+        base = checker.folder + "/node"
+        program = machine.start("node", h.node_arguments("1.20.1", "--pid-file", base + ".pid", "--stop-file",
+                                                         base + ".stop", "--counter", base + ".count"))
+        pid = h.read_pid(base + ".pid", program)
+        collector = machine.start("attach", [h.ORTSCOPE, "attach", pid, "-q", "-o", base + ".ortl"])
+        h.wait_until(lambda: "armed process %d" % pid in collector.err, "attach", program=collector)
+        runs = finished(base + ".count")
+        h.wait_until(lambda: finished(base + ".count") > runs + 1, "runs", program=program)
+        collector.interrupt()
+        checker.equal("ortscope ends", collector.wait(), 0)
+        checker.true("runs were recorded", len(h.load(base + ".ortl").rows("run")) > 0)
+        h.touch(base + ".stop")
+        checker.equal("the program goes on to its end", program.wait(), 0)
 
 
 DRIVER = "802ec45a-1e99-4b83-9920-87c98277ba9d"  # Microsoft-Windows-DxgKrnl: its events come from a driver
@@ -95,8 +122,8 @@ def test_kernel(checker):
         pid = h.read_pid(pid_file, program)
         session = machine.record("system", ORT, (DRIVER, 4, 0x8000), options=["--file", trace, "--flags", "0x1002977"])
         machine.kernel(KERNEL)
-        runs = counter_text(counter)
-        h.wait_until(lambda: counter_text(counter) > runs + 1, "runs", program=program)
+        runs = finished(counter)
+        h.wait_until(lambda: finished(counter) > runs + 1, "runs", program=program)
         h.touch(stop_file)
         checker.equal("the program ends", program.wait(), 0)
         session.end()
@@ -155,7 +182,7 @@ def test_storm(checker):
         checker.equal("no session is left", machine.sessions(), {})
 
 
-TESTS = [test_behaviour, test_storm, test_kernel, test_ort_live_and_file, test_ortscope_beside]
+TESTS = [test_behaviour, test_storm, test_attach_and_interrupt, test_kernel, test_ort_live_and_file, test_ortscope_beside]
 
 if __name__ == "__main__":
     h.run_tests("sim_etw", TESTS)

@@ -2,7 +2,8 @@
 // An event tracing session as any tool would run it: starts it, enables providers, reads it live
 // (or has a file written), stops it when asked, and prints what it saw as JSON.
 //
-//     etw_recorder NAME [--file PATH] [--buffers KB MIN MAX] [--flags MASK] [--capture] [--leave]
+//     etw_recorder NAME [--file PATH [--live]] [--buffers KB MIN MAX] [--flags MASK] [--capture]
+//     [--leave]
 //                  [--until FILE] GUID LEVEL ANY [GUID LEVEL ANY ...]
 //
 // Prints "recording" once everything is enabled. It ends when FILE appears, with the session
@@ -34,7 +35,7 @@ typedef struct properties {
 static struct {
     const WCHAR *name, *file, *until;
     ULONG kb, min, max, flags;
-    bool capture, leave;
+    bool capture, leave, live; // live: besides the file
     TRACEHANDLE session, trace;
 } g;
 
@@ -112,7 +113,8 @@ static ULONG start(void)
     p.p.MinimumBuffers = g.min;
     p.p.MaximumBuffers = g.max;
     p.p.FlushTimer = 1;
-    p.p.LogFileMode = g.file ? EVENT_TRACE_FILE_MODE_SEQUENTIAL : EVENT_TRACE_REAL_TIME_MODE;
+    p.p.LogFileMode =
+        (g.file ? EVENT_TRACE_FILE_MODE_SEQUENTIAL : 0) | (g.live ? EVENT_TRACE_REAL_TIME_MODE : 0);
     if (g.flags) {
         p.p.LogFileMode |= 0x02000000; // EVENT_TRACE_SYSTEM_LOGGER_MODE
         p.p.EnableFlags = g.flags;
@@ -152,6 +154,8 @@ static int options(int argc, WCHAR **argv)
             g.until = argv[++i];
         else if (wcscmp(argv[i], L"--capture") == 0)
             g.capture = true;
+        else if (wcscmp(argv[i], L"--live") == 0)
+            g.live = true;
         else if (wcscmp(argv[i], L"--leave") == 0)
             g.leave = true;
         else if (wcscmp(argv[i], L"--flags") == 0)
@@ -163,6 +167,7 @@ static int options(int argc, WCHAR **argv)
             i += 3;
         }
     }
+    g.live = g.live || !g.file;
     return i;
 }
 
@@ -196,7 +201,7 @@ int wmain(int argc, WCHAR **argv)
     log.ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD | RAW;
     log.EventRecordCallback = on_event;
     log.BufferCallback = on_buffer;
-    if (!g.file) {
+    if (g.live) {
         g.trace = OpenTraceW(&log);
         reader = CreateThread(NULL, 0, process, NULL, 0, NULL);
     }

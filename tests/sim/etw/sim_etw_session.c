@@ -125,8 +125,8 @@ void se_session_leave(se_session *s)
 {
     s->consumer_pid = 0;
     for (uint32_t i = 0; i < s->buffer_count; i++)
-        if (s->buffers[i].state == SE_BUFFER_READING)
-            s->buffers[i].state = SE_BUFFER_READY;
+        if (s->buffers[i].state == SE_BUFFER_READING) // what it had is gone with it
+            se_buffer_release(s, i);
     if (s->state == SE_DRAINING)
         s->state = SE_FREE;
 }
