@@ -27,6 +27,7 @@ static etw_live *g_live;
 static etw_queue g_queue;
 static int64_t g_start;
 static uint32_t g_app;
+static char g_children[256];
 static char g_rows[16384]; // "kind: column=value ...", one a line
 
 static uint32_t add_target(uint32_t pid)
@@ -37,6 +38,12 @@ static uint32_t add_target(uint32_t pid)
     return id;
 }
 
+static void note_child(void *context, uint32_t parent_id, uint32_t pid)
+{
+    (void)context;
+    sprintf(g_children + strlen(g_children), "%u of %u\n", pid, parent_id);
+}
+
 void setUp(void)
 {
     co_anchor start = co_anchor_now();
@@ -44,7 +51,8 @@ void setUp(void)
     g_rows[0] = '\0';
     TEST_ASSERT_EQUAL(CM_OK, co_capture_create(PATH, start, &g_capture));
     TEST_ASSERT_TRUE(co_etw_queue_init(&g_queue, 1 << 16));
-    g_live = co_etw_live_create(g_capture, HZ);
+    g_children[0] = '\0';
+    g_live = co_etw_live_create(g_capture, HZ, &(co_etw_listener){.child = note_child});
     g_app = add_target(APP);
     etl_begin(&g_maker, &etl_head_usual);
 }
@@ -128,6 +136,7 @@ static void finish(void)
     co_etw_queue_take(&g_queue, take, g_live);
     TEST_ASSERT_EQUAL_UINT64(0, atomic_load(&g_queue.full));
     co_etw_live_losses(g_live, &(etw_losses){0}, 0);
+    co_etw_live_end(g_live, 0, true);
     co_etw_live_destroy(g_live);
     TEST_ASSERT_EQUAL(CM_OK, co_capture_close(g_capture));
     TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(PATH, &reader));
@@ -325,6 +334,16 @@ static void test_a_pid_that_is_used_again_is_somebody_else(void)
     TEST_ASSERT_EQUAL(1, count("run:"));
 }
 
+static void test_children_of_the_followed_are_told_once(void)
+{
+    etl_process(&g_maker, 3, at(1), 500, APP, "before.exe");
+    etl_process(&g_maker, 1, at(5), 501, APP, "child.exe");
+    etl_process(&g_maker, 1, at(6), 501, APP, "child.exe"); // by another provider
+    etl_process(&g_maker, 1, at(7), 502, OTHER, "else.exe");
+    finish();
+    TEST_ASSERT_EQUAL_STRING("501 of 1\n", g_children);
+}
+
 static void packet(int us, unsigned id, uint32_t pid, uint32_t sequence)
 {
     etl_bytes b = {.len = 0};
@@ -438,6 +457,7 @@ int main(void)
     RUN_TEST(test_runs_that_the_hook_tells_are_not_told_again);
     RUN_TEST(test_measurements_of_qnn_count_once);
     RUN_TEST(test_a_pid_that_is_used_again_is_somebody_else);
+    RUN_TEST(test_children_of_the_followed_are_told_once);
     RUN_TEST(test_packets_of_the_graphics_kernel_are_counted);
     RUN_TEST(test_losses_are_told_as_they_grow);
     RUN_TEST(test_the_queue_loses_what_it_counts_and_nothing_else);

@@ -2,6 +2,9 @@
 // The option parser: every form of an option, operands in between, and every refusal.
 #include "options.h"
 
+#include "collector/etw.h"
+#include "etw_words.h"
+
 #include <string.h>
 #include <unity.h>
 
@@ -9,6 +12,7 @@ typedef struct test_args {
     bool json;
     const char *output;
     vw_number limit, wait;
+    const char *words;
 } test_args;
 
 static const vw_option options[] = {
@@ -16,6 +20,7 @@ static const vw_option options[] = {
     {"output", 'o', VW_TEXT, offsetof(test_args, output), "FILE", "text"},
     {"limit", 0, VW_COUNT, offsetof(test_args, limit), "N", "count"},
     {"wait", 'w', VW_DURATION, offsetof(test_args, wait), "TIME", "duration"},
+    {"words", 0, VW_WORDS, offsetof(test_args, words), "LIST", "words"},
 };
 
 static vw_command g_command;
@@ -29,7 +34,7 @@ void setUp(void)
     g_command = (vw_command){.name = "test",
                              .usage = "FILE",
                              .options = options,
-                             .option_count = 4,
+                             .option_count = 5,
                              .args_size = sizeof g_args,
                              .max_operands = 9};
 }
@@ -184,6 +189,43 @@ static void test_other_refusals(void)
     TEST_ASSERT_NOT_NULL(strstr(cm_error_text(CM_USAGE), "\"two\""));
 }
 
+static void test_a_list_may_be_left_out(void)
+{
+    expect_ok("--words a,b file", 1);
+    TEST_ASSERT_EQUAL_STRING("a,b", g_args.words);
+    expect_ok("--words --json file", 1);
+    TEST_ASSERT_EQUAL_STRING("", g_args.words);
+    TEST_ASSERT_TRUE(g_args.json);
+    expect_ok("--words -- file", 1);
+    TEST_ASSERT_EQUAL_STRING("", g_args.words);
+    expect_ok("file --words", 1);
+    TEST_ASSERT_EQUAL_STRING("", g_args.words);
+    expect_ok("--words=x file", 1);
+    TEST_ASSERT_EQUAL_STRING("x", g_args.words);
+}
+
+static void expect_etw(const char *text, unsigned expected)
+{
+    unsigned parts = 99;
+    TEST_ASSERT_EQUAL(CM_OK, vw_read_etw(text, &parts));
+    TEST_ASSERT_EQUAL(expected, parts);
+}
+
+static void test_parts_of_event_tracing(void)
+{
+    unsigned parts = 0;
+    expect_etw(NULL, 0);
+    expect_etw("", CO_ETW_KERNEL | CO_ETW_ORT);
+    expect_etw("ort", CO_ETW_ORT);
+    expect_etw("gpu,kernel", CO_ETW_GPU | CO_ETW_KERNEL);
+    expect_etw("all", CO_ETW_ALL);
+    expect_etw("off", 0);
+    TEST_ASSERT_EQUAL(CM_USAGE, vw_read_etw("foo", &parts));
+    TEST_ASSERT_NOT_NULL(strstr(cm_error_text(CM_USAGE), "some of kernel, ort, gpu"));
+    TEST_ASSERT_EQUAL(CM_USAGE, vw_read_etw("ort,,gpu", &parts));
+    TEST_ASSERT_EQUAL(CM_USAGE, vw_read_etw("4242", &parts));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -197,5 +239,7 @@ int main(void)
     RUN_TEST(test_counts);
     RUN_TEST(test_refusals_name_the_nearest);
     RUN_TEST(test_other_refusals);
+    RUN_TEST(test_a_list_may_be_left_out);
+    RUN_TEST(test_parts_of_event_tracing);
     return UNITY_END();
 }

@@ -19,7 +19,6 @@
 #define FLUSH_MS     200u // the file promises 250
 #define POLL_MIN_MS  1u
 #define POLL_MAX_MS  16u
-#define AWAIT_MS     50u
 
 // timeline/kinds.h
 enum { HOW_LAUNCHED = 0, HOW_ATTACHED = 1, HOW_CHILD = 2 };
@@ -35,6 +34,7 @@ typedef struct followed {
 typedef struct loop {
     co_capture *capture;
     co_counters *counters;
+    co_etw *etw;
     const vw_capture_options *options;
     vw_capture_result *result;
     bool launched, root_ended, ending;
@@ -67,7 +67,8 @@ static cm_status attach(const loop *l, inj_target *target)
     if (l->count == FOLLOWED_MAX)
         return cm_fail(CM_UNSUPPORTED, "More than %u processes at once can't be followed.",
                        FOLLOWED_MAX);
-    return inj_attach(target, l->options->channel, l->options->hook_flags);
+    return l->options->no_hooks ? CM_OK
+                                : inj_attach(target, l->options->channel, l->options->hook_flags);
 }
 
 // A target that was attached; disarms it on failure.
@@ -105,6 +106,31 @@ static void run_orphan(loop *l, const followed *parent, inj_target *child)
         co_capture_log(l->capture, parent->id, 3, cm_error_text(CM_FAILED));
 }
 
+// From outside, by event tracing.
+static void watch_child(loop *l, const followed *parent, uint32_t pid)
+{
+    inj_target *child = NULL;
+    cm_status status = inj_open_to_watch(pid, parent->target, &child);
+    if (status == CM_OK && l->count < FOLLOWED_MAX)
+        status = record(l, child, HOW_CHILD, parent->id);
+    if (status != CM_OK)
+        co_capture_log(l->capture, parent->id, 3, cm_error_text(status));
+    if (child && (status != CM_OK || l->followed[l->count - 1].target != child))
+        inj_target_close(child);
+}
+
+static void on_etw_child(void *context, uint32_t parent_id, uint32_t pid)
+{
+    loop *l = context;
+    for (size_t i = 0; i < l->count && l->options->no_hooks; i++) {
+        if (l->followed[i].id != parent_id || !(l->options->hook_flags & ORT_HOOK_FOLLOW_CHILDREN))
+            continue;
+        followed parent = l->followed[i];
+        watch_child(l, &parent, pid);
+        return;
+    }
+}
+
 static void follow_child(loop *l, const followed *parent, uint32_t pid)
 {
     inj_target *child = NULL;
@@ -123,11 +149,15 @@ static void follow_child(loop *l, const followed *parent, uint32_t pid)
         run_orphan(l, parent, child);
     if (child && status != CM_OK)
         inj_target_close(child);
+    if (status != CM_OK && co_etw_parts(l->etw) & CO_ETW_ORT)
+        watch_child(l, parent, pid);
 }
 
 // A target waits with a suspended child until it has our answer.
 static void serve_children(loop *l, size_t i)
 {
+    if (!header_of(&l->followed[i]))
+        return; // not hooked
     tl_child_mailbox *mailbox = &header_of(&l->followed[i])->child;
     uint32_t request = atomic_load(&mailbox->request);
     if (request == l->followed[i].child_requests_seen)
@@ -167,7 +197,8 @@ static bool check_end(loop *l, size_t i)
         unfollow(l, i, END_EXITED, exit_code);
         return true;
     }
-    if (atomic_load(&header_of(&l->followed[i])->phase) == TL_HOOK_DETACHED) {
+    const tl_section_header *header = header_of(&l->followed[i]);
+    if (header && atomic_load(&header->phase) == TL_HOOK_DETACHED) {
         unfollow(l, i, END_DETACHED, -1);
         return true;
     }
@@ -233,7 +264,8 @@ static cm_status capture_until_end(loop *l)
     note_machine(l);
     while (l->count && !is_stopped(l) && !time_is_over(l)) {
         // Idle targets are asked less and less often; a wake-up or an event brings us back.
-        l->poll_ms = co_capture_drain(l->capture) ? POLL_MIN_MS : l->poll_ms * 2;
+        size_t events = co_capture_drain(l->capture) + co_etw_drain(l->etw);
+        l->poll_ms = events ? POLL_MIN_MS : l->poll_ms * 2;
         if (l->poll_ms > POLL_MAX_MS)
             l->poll_ms = POLL_MAX_MS;
         for (size_t i = l->count; i-- > 0;) {
@@ -263,18 +295,6 @@ static void disarm_all(loop *l)
 
 // ---------------------------------------------------------------------------------- begin and end
 
-static void default_path(const inj_target *target, char *out, size_t capacity)
-{
-    const char *name = target->program;
-    for (const char *p = name; *p; p++)
-        if (*p == '\\' || *p == '/')
-            name = p + 1;
-    size_t len = strlen(name);
-    if (len > 4 && _stricmp(name + len - 4, ".exe") == 0)
-        len -= 4;
-    snprintf(out, capacity, "ortscope-%.*s-%u.ortl", (int)len, name, target->pid);
-}
-
 // Before the program has run there is nothing to record.
 static cm_status check_not_stopped(const loop *l)
 {
@@ -285,6 +305,13 @@ static cm_status check_not_stopped(const loop *l)
                                   : "Stopped by Ctrl+C before anything was recorded.");
 }
 
+static void say_of_etw(void *context, int level, const char *sentence)
+{
+    const loop *l = context;
+    vw_message("%s", sentence);
+    co_capture_log(l->capture, 0, level, sentence);
+}
+
 // The file of an earlier capture is emptied only when there is something to put in its place.
 static cm_status begin(loop *l, inj_target *target)
 {
@@ -292,7 +319,7 @@ static cm_status begin(loop *l, inj_target *target)
     if (l->options->output)
         snprintf(result->path, sizeof result->path, "%s", l->options->output);
     else
-        default_path(target, result->path, sizeof result->path);
+        vw_default_path(target, result->path, sizeof result->path);
     CM_TRY(co_capture_check(result->path));
     CM_TRY(check_not_stopped(l));
     co_anchor start = co_anchor_now();
@@ -304,9 +331,12 @@ static cm_status begin(loop *l, inj_target *target)
         return l->launched ? status : disarm_after(target, status);
     if (l->options->ops.mode != CO_OPS_ALL)
         co_capture_choose_ops(l->capture, l->options->ops);
+    l->etw =
+        co_etw_start(&l->options->etw, l->capture, &(co_etw_listener){l, say_of_etw, on_etw_child});
     l->counters = co_counters_start(&l->options->counters);
     status = record(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
     if (status != CM_OK) {
+        co_etw_stop(l->etw);
         co_counters_stop(l->counters, l->capture);
         co_capture_close(l->capture);
         cm_file_remove(result->path);
@@ -339,7 +369,8 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
         inj_target_close(target);
         return status;
     }
-    vw_message("armed process %u (%s) in %.0f ms, writing %s", target->pid, target->program,
+    vw_message("%s process %u (%s) in %.0f ms, writing %s",
+               options->no_hooks ? "watching" : "armed", target->pid, target->program,
                (double)(cm_monotonic_ns() - l.begin_ns) / 1e6, out->path);
     status = let_run(&l, target);
     if (status == CM_OK)
@@ -351,6 +382,7 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     disarm_all(&l);
     if (options->progress)
         cm_stream_write(CM_STDERR, "\r\x1b[K", 4);
+    co_etw_stop(l.etw);
     co_counters_stop(l.counters, l.capture);
     cm_status closed = co_capture_flush(l.capture);
     out->stats = co_capture_stats(l.capture);
@@ -358,26 +390,4 @@ cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options
     if (status != CM_OK)
         return cm_fail(status, "%s", sentence);
     return closed != CM_OK ? closed : end;
-}
-
-void vw_await_program(vw_capture_result *result)
-{
-    if (!result->program)
-        return;
-    bool told = false;
-    DWORD code;
-    while (!vw_stop_requested(true) &&
-           WaitForSingleObject(result->program, AWAIT_MS) == WAIT_TIMEOUT) {
-        if (!told)
-            vw_message("the recording has ended; waiting for the program (press Ctrl+C twice to "
-                       "leave it running)");
-        told = true;
-    }
-    if (WaitForSingleObject(result->program, 0) == WAIT_OBJECT_0 &&
-        GetExitCodeProcess(result->program, &code)) {
-        result->target_exited = true;
-        result->exit_code = code;
-    }
-    CloseHandle(result->program);
-    result->program = NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "collector/capture.h"
 #include "collector/counters.h"
+#include "collector/etw.h"
 #include "injector/injector.h"
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@ typedef struct vw_capture_options {
     double duration_s;   // 0: until the end
     inj_channel_size channel;
     co_counters_options counters;
+    co_etw_options etw;
+    bool no_hooks; // nothing goes into the processes
 } vw_capture_options;
 
 typedef struct vw_capture_result {
@@ -34,6 +37,9 @@ typedef struct vw_capture_result {
 // before the attach has worked. Call vw_stop_install first.
 cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
                      vw_capture_result *out);
+
+// ortscope-PROGRAM-PID.ortl
+void vw_default_path(const inj_target *target, char *out, size_t capacity);
 
 // After vw_capture of a launched program, also when that failed: waits until the program has ended,
 // or the user does not want to, and notes its exit code.

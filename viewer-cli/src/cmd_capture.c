@@ -4,6 +4,7 @@
 #include "capture_loop.h"
 #include "capture_stop.h"
 #include "commands.h"
+#include "etw_words.h"
 #include "summary_view.h"
 #include "timeline_input.h"
 
@@ -16,9 +17,9 @@
 #include <string.h>
 
 typedef struct capture_args {
-    const char *output, *ops, *alloc, *ort_events;
-    bool quiet, strict, no_children;
-    vw_number duration, rings, ring_kib;
+    const char *output, *ops, *alloc, *ort_events, *etw;
+    bool quiet, strict, no_children, no_hooks;
+    vw_number duration, rings, ring_kib, etw_buffers;
     vw_counter_args counters;
 } capture_args;
 
@@ -104,6 +105,28 @@ static cm_status read_ort_events(const char *text, uint32_t *flags)
     return CM_OK;
 }
 
+// What is seen from outside, and what can't be.
+static cm_status read_watching(const capture_args *a, vw_capture_options *out)
+{
+    CM_TRY(vw_read_etw(a->etw, &out->etw.parts));
+    if (a->etw_buffers.given && (a->etw_buffers.count < 2 || a->etw_buffers.count > 1024))
+        return cm_fail(CM_USAGE, "--etw-buffers takes 2 to 1024, not %lld.",
+                       (long long)a->etw_buffers.count);
+    out->etw.buffers = (uint32_t)a->etw_buffers.count;
+    out->no_hooks = a->no_hooks;
+    if (!a->no_hooks)
+        return CM_OK;
+    if (a->ops || a->alloc || a->ort_events)
+        return cm_fail(CM_USAGE,
+                       "--no-hooks stays out of the process, where --ops, --alloc and --ort-events "
+                       "would have to look; leave them out, or leave out --no-hooks.");
+    if (!out->etw.parts && !out->counters.sources)
+        return cm_fail(CM_USAGE,
+                       "With --no-hooks and without --etw and --counters there is nothing "
+                       "to record; add --etw ort (runs and sessions) or --counters all.");
+    return CM_OK;
+}
+
 static cm_status read_options(const capture_args *a, vw_capture_options *out)
 {
     *out = (vw_capture_options){.output = a->output,
@@ -114,6 +137,7 @@ static cm_status read_options(const capture_args *a, vw_capture_options *out)
     CM_TRY(read_alloc(a->alloc, &out->hook_flags));
     CM_TRY(vw_read_counters(&a->counters, &out->counters));
     CM_TRY(read_ort_events(a->ort_events, &out->hook_flags));
+    CM_TRY(read_watching(a, out));
     if (a->rings.given)
         out->channel.ring_count = (uint32_t)(a->rings.count < 65536 ? a->rings.count : 65536);
     if (a->ring_kib.given)
@@ -198,7 +222,7 @@ static int run_attach(vw_io *io, const void *args, int operand_count, char **ope
     if (status == CM_OK)
         status = inj_resolve(operands[0], &pid);
     if (status == CM_OK)
-        status = inj_open(pid, &target);
+        status = a->no_hooks ? inj_open_to_watch(pid, NULL, &target) : inj_open(pid, &target);
     if (status != CM_OK)
         return vw_failure(status);
     options.progress = !a->quiet && cm_is_terminal(CM_STDERR);
@@ -241,6 +265,14 @@ static const vw_option capture_options[] = {
      "samples of the counters a second, 1 to 1000 (default 50)"},
     {"max-overhead", 0, VW_TEXT, offsetof(capture_args, counters.max_overhead), "PERCENT",
      "sample less often rather than take more of a core (default 1)"},
+    {"etw", 0, VW_WORDS, offsetof(capture_args, etw), "LIST",
+     "Windows' event tracing: some of kernel,ort,gpu (kernel,ort without a list);\n"
+     "                           needs administrator rights, or for ort and gpu membership in\n"
+     "                           the group Performance Log Users"},
+    {"etw-buffers", 0, VW_COUNT, offsetof(capture_args, etw_buffers), "N",
+     "buffers of 128 KiB for event tracing (default: at least 64, as needed)"},
+    {"no-hooks", 0, VW_FLAG, offsetof(capture_args, no_hooks), NULL,
+     "stay out of the process: only what --etw and --counters see from outside"},
     {"no-children", 0, VW_FLAG, offsetof(capture_args, no_children), NULL,
      "do not follow the processes that it starts"},
     {"quiet", 'q', VW_FLAG, offsetof(capture_args, quiet), NULL,

@@ -99,6 +99,7 @@ static cm_status set_value(const vw_command *c, const vw_option *o, const char *
         *(bool *)field = true;
         return CM_OK;
     case VW_TEXT:
+    case VW_WORDS:
         *(const char **)field = value;
         return CM_OK;
     case VW_LIST: {
@@ -150,6 +151,8 @@ static cm_status parse_option(const vw_command *c, int argc, char **argv, int *i
         return unknown_option(c, given, len);
     if (o->type == VW_FLAG && value)
         return cm_fail(CM_USAGE, "`ortscope %s --%s` takes no value.", c->name, o->name);
+    if (o->type == VW_WORDS && !value && (*index + 1 >= argc || argv[*index + 1][0] == '-'))
+        value = "";
     if (o->type != VW_FLAG && !value) {
         if (*index + 1 >= argc)
             return cm_fail(CM_USAGE, "`ortscope %s --%s` needs a value: --%s %s.", c->name, o->name,

@@ -24,10 +24,18 @@ typedef struct co_etw_options {
     uint32_t buffers; // of the session; 0: by the number of processors
 } co_etw_options;
 
-// NULL where nothing is wanted or can be had; all other functions take that. What can't be had is
-// told by `say`, which is called during this call only.
+typedef struct co_etw_listener {
+    void *context;
+    // A sentence for the user; during co_etw_start only. level: as in log rows.
+    void (*say)(void *context, int level, const char *sentence);
+    // A followed process has started another one, in co_etw_drain, before anything else that is
+    // told of that: now is the time to add it to the capture, if it is wanted.
+    void (*child)(void *context, uint32_t parent_id, uint32_t pid);
+} co_etw_listener;
+
+// NULL where nothing is wanted or can be had; all other functions take that.
 co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
-                     void (*say)(void *context, int level, const char *sentence), void *context);
+                     const co_etw_listener *listener);
 
 // The parts that we got.
 unsigned co_etw_parts(const co_etw *e);

@@ -30,6 +30,7 @@ typedef struct live_watched {
 
 struct etw_live {
     co_capture *c;
+    co_etw_listener listener;
     co_etl_header clock;
     etl_import m;
     cm_map process_of; // pid -> place
@@ -131,10 +132,13 @@ static void take_process(etw_live *l, const etl_fact *f, int64_t time)
 {
     char path[512];
     live_process *p = bystander(l, f->pid);
-    if (f->action == ETL_ENDS || f->action == ETL_IS_THERE)
-        return; // what comes late still belongs to it
+    if (f->action == ETL_ENDS || f->action == ETL_IS_THERE) {
+        if (p)
+            p->life.ended = f->action == ETL_ENDS; // what comes late still belongs to it
+        return;
+    }
     // The kernel and its manifest may both tell of it, the later one knowing no more.
-    bool known = p && (f->action != ETL_BEGINS || p->life.owner == f->parent);
+    bool known = p && !p->life.ended && (f->action != ETL_BEGINS || p->life.owner == f->parent);
     if (known && p->name[0])
         return;
     if (!known)
@@ -146,6 +150,10 @@ static void take_process(etw_live *l, const etl_fact *f, int64_t time)
     p->life.owner = f->parent;
     p->life.began = f->action == ETL_BEGINS;
     p->life.begin = time;
+    const co_watched *parent =
+        p->life.began ? co_watched_find(l->c, f->parent, (uint64_t)time) : NULL;
+    if (parent && l->listener.child)
+        l->listener.child(l->listener.context, parent->id, f->pid);
 }
 
 static void take_thread(etw_live *l, const etl_fact *f)
@@ -244,12 +252,14 @@ static void take_qnn(void *context, const etl_life *process, int64_t time, const
 
 // --------------------------------------------------------------------------------------- the whole
 
-etw_live *co_etw_live_create(co_capture *c, int64_t qpc_hz)
+etw_live *co_etw_live_create(co_capture *c, int64_t qpc_hz, const co_etw_listener *listener)
 {
     etw_live *l = calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->c = c;
+    if (listener)
+        l->listener = *listener;
     l->clock = (co_etl_header){.clock = CO_ETL_QPC,
                                .perf_freq = qpc_hz,
                                .pointer_size = 8,
@@ -305,19 +315,36 @@ void co_etw_live_losses(etw_live *l, const etw_losses *now, uint64_t queue_full)
     co_etw_gpu_tell(&l->gpu, l->c, &l->clock);
 }
 
-void co_etw_live_destroy(etw_live *l)
+void co_etw_live_end(etw_live *l, uint64_t events, bool whole)
 {
     char text[160];
-    if (!l)
-        return;
     co_etl_ort_end(&l->m);
+    snprintf(text, sizeof text, "Event tracing handed over %llu events.",
+             (unsigned long long)events);
+    co_capture_log(l->c, 0, 5, text);
+    if (!whole)
+        co_capture_log(
+            l->c, 0, 3,
+            "Event tracing did not come to an end in time; its last events are missing.");
     if (l->lost_in_stream) {
         snprintf(text, sizeof text,
                  "Event tracing told %llu times that it had lost something; the losses count it.",
                  (unsigned long long)l->lost_in_stream);
         co_capture_log(l->c, 0, 3, text);
     }
+    if (l->m.stats.unfinished_runs) {
+        snprintf(text, sizeof text,
+                 "Event tracing told of %llu runs that began, but not of their end.",
+                 (unsigned long long)l->m.stats.unfinished_runs);
+        co_capture_log(l->c, 0, 4, text);
+    }
     l->c->unnumbered += l->missing;
+}
+
+void co_etw_live_destroy(etw_live *l)
+{
+    if (!l)
+        return;
     co_etl_import_deinit(&l->m);
     cm_map_deinit(&l->process_of);
     cm_map_deinit(&l->owner_of);

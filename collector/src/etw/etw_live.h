@@ -13,11 +13,12 @@
 
 typedef struct etw_live etw_live;
 
-// `qpc_hz`: how fast the session's clock is. NULL: no memory.
-etw_live *co_etw_live_create(co_capture *c, int64_t qpc_hz);
+// `qpc_hz`: how fast the session's clock is. `listener` may be NULL. Returns NULL: no memory.
+etw_live *co_etw_live_create(co_capture *c, int64_t qpc_hz, const co_etw_listener *listener);
 void co_etw_live_event(etw_live *l, const co_etl_event *event);
 // Rows for what was lost since the last time; `queue_full`: events that our own queue had no room
 // for.
 void co_etw_live_losses(etw_live *l, const etw_losses *now, uint64_t queue_full);
-// A last remark, and the end.
+// Remarks at the end. `events`: all that Windows handed over; `whole`: the session came to an end.
+void co_etw_live_end(etw_live *l, uint64_t events, bool whole);
 void co_etw_live_destroy(etw_live *l);

@@ -307,9 +307,13 @@ static uint32_t enable(const etw_session *s, const etw_provider *provider, uint3
         parameters.filters = &filter;
         parameters.filter_count = 1;
     }
-    return s->api->enable_trace(s->handle, provider->guid, code, provider->level,
-                                provider->keywords, 0, 0,
-                                code == ETW_ENABLE_PROVIDER ? &parameters : NULL);
+    uint32_t error =
+        s->api->enable_trace(s->handle, provider->guid, code, provider->level, provider->keywords,
+                             0, 0, code == ETW_ENABLE_PROVIDER ? &parameters : NULL);
+    if (error == ETW_INVALID_PARAMETER && parameters.filter_count) // a Windows without such filters
+        error = s->api->enable_trace(s->handle, provider->guid, code, provider->level,
+                                     provider->keywords, 0, 0, NULL);
+    return error;
 }
 
 static void enable_parts(etw_session *s, const etw_tell *tell)

@@ -114,27 +114,27 @@ static unsigned processors(void)
 }
 
 co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
-                     void (*say)(void *context, int level, const char *sentence), void *context)
+                     const co_etw_listener *listener)
 {
     static bool registered;
     LARGE_INTEGER hz;
-    etw_tell tell = {context, say};
+    etw_tell tell = {listener->context, listener->say};
     co_etw *e = options->parts ? calloc(1, sizeof *e) : NULL;
     if (!e)
         return NULL;
     InitializeSRWLock(&e->lock);
     QueryPerformanceFrequency(&hz);
     e->end = CreateEventW(NULL, TRUE, FALSE, NULL);
-    e->live = co_etw_live_create(capture, hz.QuadPart);
+    e->live = co_etw_live_create(capture, hz.QuadPart, listener);
     etw_wish wish = {.parts = options->parts,
                      .buffers = options->buffers,
                      .processors = processors(),
                      .self = co_etw_self()};
     if (!e->live || !e->end || !co_etw_queue_init(&e->queue, QUEUE_BYTES) ||
         !co_etw_library(&e->api)) {
-        say(context, 3,
-            "Event tracing (--etw) is not available here; the capture goes on without "
-            "it.");
+        tell.say(tell.context, 3,
+                 "Event tracing (--etw) is not available here; the capture goes on without "
+                 "it.");
         free_all(e);
         return NULL;
     }
@@ -152,7 +152,7 @@ co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
              "The events of our own event tracing session can't be read (Windows error %lu); the "
              "capture goes on without --etw.",
              (unsigned long)e->api.last_error());
-    say(context, 3, text);
+    tell.say(tell.context, 3, text);
     co_etw_stop(e);
     return NULL;
 }
@@ -198,7 +198,8 @@ static bool join_reader(co_etw *e)
 {
     ULONGLONG end = GetTickCount64() + END_MS;
     while (e->reader && WaitForSingleObject(e->reader, 5) == WAIT_TIMEOUT) {
-        co_etw_drain(e);
+        if (co_etw_drain(e))
+            end = GetTickCount64() + END_MS;
         if (GetTickCount64() > end)
             return false;
     }
@@ -220,6 +221,7 @@ void co_etw_stop(co_etw *e)
         e->api.close_trace(e->trace);
     note_losses(e, &last);
     co_etw_drain(e);
+    co_etw_live_end(e->live, atomic_load(&e->queue.written), ended);
     if (ended)
         free_all(e); // else a thread may still use it
 }

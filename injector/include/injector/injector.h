@@ -76,6 +76,10 @@ cm_status inj_launch(int argc, char *const argv[], inj_target **out);
 // Opens a running process and makes sure that it can be attached.
 cm_status inj_open(uint32_t pid, inj_target **out);
 
+// Opens a running process to watch it from outside: nothing will go into it, so that little has to
+// be allowed. `parent`: NULL, or the process whose child it must be.
+cm_status inj_open_to_watch(uint32_t pid, const inj_target *parent, inj_target **out);
+
 // Opens a child that `parent` has created suspended and asks us to follow; refuses a PID that is
 // not a child of `parent` (the target is not trusted).
 cm_status inj_open_child(const inj_target *parent, uint32_t pid, inj_target **out);

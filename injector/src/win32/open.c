@@ -22,20 +22,48 @@ cm_status inj_open(uint32_t pid, inj_target **out)
     return CM_OK;
 }
 
-cm_status inj_open_child(const inj_target *parent, uint32_t pid, inj_target **out)
+// Our handle keeps the parent's PID from being used again, so the PID is proof; a child that was
+// there before its parent is the child of an earlier process with that PID.
+static cm_status check_parent(const inj_target *parent, inj_target *child, inj_target **out)
 {
-    inj_target *child;
-    CM_TRY(inj_open(pid, &child));
-    // Our handle keeps the parent's PID from being used again, so the PID is proof; a child that
-    // was there before its parent is the child of an earlier process with that PID.
+    unsigned pid = child->pid;
     if (child->parent_pid != parent->pid || child->created_100ns < parent->created_100ns) {
         inj_target_close(child);
         return cm_fail(CM_UNSUPPORTED,
-                       "process %u is not a child of process %u and is not followed", (unsigned)pid,
+                       "process %u is not a child of process %u and is not followed", pid,
                        (unsigned)parent->pid);
     }
     *out = child;
     return CM_OK;
+}
+
+cm_status inj_open_to_watch(uint32_t pid, const inj_target *parent, inj_target **out)
+{
+    HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, pid);
+    DWORD error = GetLastError();
+    if (process == NULL && error == ERROR_ACCESS_DENIED)
+        return cm_fail(
+            CM_ACCESS_DENIED,
+            "Windows denies even watching process %u; start ortscope as its user or from "
+            "a terminal that runs as administrator",
+            (unsigned)pid);
+    if (process == NULL)
+        return cm_fail(CM_NOT_FOUND, "there is no process %u any more", (unsigned)pid);
+    inj_target *target;
+    uint32_t parent_pid = inj_parent_pid(process);
+    CM_TRY(inj_target_create(process, NULL, pid, &target));
+    target->parent_pid = parent_pid;
+    if (parent)
+        return check_parent(parent, target, out);
+    *out = target;
+    return CM_OK;
+}
+
+cm_status inj_open_child(const inj_target *parent, uint32_t pid, inj_target **out)
+{
+    inj_target *child;
+    CM_TRY(inj_open(pid, &child));
+    return check_parent(parent, child, out);
 }
 
 static cm_status detach_target(inj_target *target)
