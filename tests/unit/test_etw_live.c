@@ -88,6 +88,8 @@ static bool deliver(void *context, const co_etl_event *e)
         r.flags |= 0x100;
         TEST_ASSERT_TRUE(co_etl_group_guid(load ? ETL_GROUP_IMAGE : e->group, r.provider));
     }
+    if (e->family == CO_ETL_CLASSIC)
+        r.flags |= 0x100;
     if (e->metadata) {
         r.items = &item;
         r.item_count = 1;
@@ -136,7 +138,7 @@ static void finish(void)
     co_etw_queue_take(&g_queue, take, g_live);
     TEST_ASSERT_EQUAL_UINT64(0, atomic_load(&g_queue.full));
     co_etw_live_losses(g_live, &(etw_losses){0}, 0);
-    co_etw_live_end(g_live, 0, true);
+    co_etw_live_end(g_live, true);
     co_etw_live_destroy(g_live);
     TEST_ASSERT_EQUAL(CM_OK, co_capture_close(g_capture));
     TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(PATH, &reader));
@@ -272,6 +274,36 @@ static void test_runs_of_a_process_without_the_hook(void)
     has("session: session=1 module=1 time=100000 load=100000 source=8");
     TEST_ASSERT_EQUAL(1, count("module: module=1 process=1"));
     has("path=\"C:\\app\\onnxruntime.dll\"");
+}
+
+static void lost_events(int us)
+{
+    etl_bytes b = {.len = 0};
+    put32(&b, 1);
+    etl_classic(&g_maker, 0x14, co_etw_guid_lost, 0, 32, at(us), 4, 8, &b);
+}
+
+static void test_what_was_lost_makes_no_run(void)
+{
+    etl_ort(&g_maker, "EvaluationStart", at(100), APP, APP_THREAD, 1);
+    etl_ort(&g_maker, "EvaluationStart", at(200), APP, APP_THREAD, 1); // an end is missing
+    etl_ort(&g_maker, "EvaluationStop", at(210), APP, APP_THREAD, 1);  // the first run
+    etl_ort(&g_maker, "EvaluationStart", at(300), APP, APP_THREAD, 1);
+    etl_ort(&g_maker, "EvaluationStop", at(305), APP, APP_THREAD, 2); // its begin is missing
+    etl_ort(&g_maker, "EvaluationStart", at(400), APP, APP_THREAD, -1);
+    lost_events(410); // an end and a begin
+    etl_ort(&g_maker, "EvaluationStop", at(500), APP, APP_THREAD, -1);
+    for (int i = 0; i < 20; i++) { // ends are missing again and again
+        etl_ort(&g_maker, "EvaluationStart", at(600 + i), APP, APP_THREAD, -1);
+        lost_events(600 + i);
+    }
+    etl_ort(&g_maker, "EvaluationStart", at(700), APP, APP_THREAD, -1);
+    etl_ort(&g_maker, "EvaluationStop", at(720), APP, APP_THREAD, -1); // the second run
+    finish();
+    TEST_ASSERT_EQUAL(2, count("run:"));
+    has("begin=200000 duration=10000");
+    has("begin=700000 duration=20000");
+    has("told of 23 runs that began, but not of their end");
 }
 
 static void hook_app(void)
@@ -454,6 +486,7 @@ int main(void)
     RUN_TEST(test_of_others_only_the_name_and_only_if_needed);
     RUN_TEST(test_samples_faults_transfers_of_the_followed);
     RUN_TEST(test_runs_of_a_process_without_the_hook);
+    RUN_TEST(test_what_was_lost_makes_no_run);
     RUN_TEST(test_runs_that_the_hook_tells_are_not_told_again);
     RUN_TEST(test_measurements_of_qnn_count_once);
     RUN_TEST(test_a_pid_that_is_used_again_is_somebody_else);

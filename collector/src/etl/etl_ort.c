@@ -31,6 +31,7 @@ typedef struct open_run {
     uint32_t session;
     uint32_t in_flight;
     uint32_t status;
+    uint32_t losses; // as in etl_import when it began
 } open_run;
 
 typedef struct ort_thread {
@@ -197,20 +198,57 @@ static void creation(etl_import *m, const ort_event *o, ort_thread *t)
     }
 }
 
+// Its end was not told, or can't be told from another one's.
+static void drop_run(etl_import *m, ort_thread *t)
+{
+    t->depth--;
+    m->stats.unfinished_runs++;
+    session_state *s = t->depth < RUNS_MAX ? state_of(m, t->runs[t->depth].session) : NULL;
+    if (s)
+        s->in_flight--;
+}
+
+// Begin and end of a run have nothing in common but the thread. Where events were lost in between,
+// two that don't belong together must not become a run.
+static void drop_doubtful(etl_import *m, ort_thread *t)
+{
+    while (t->depth > 0 && (t->depth > RUNS_MAX || t->runs[t->depth - 1].losses != m->losses))
+        drop_run(m, t);
+}
+
+static bool is_open(const ort_thread *t, uint32_t session)
+{
+    unsigned depth = t->depth < RUNS_MAX ? t->depth : RUNS_MAX;
+    for (unsigned i = 0; i < depth; i++)
+        if (t->runs[i].session == session)
+            return true;
+    return false;
+}
+
 static void run_begins(etl_import *m, const ort_event *o, ort_thread *t)
 {
     uint32_t session = session_of(m, o);
+    if (t->depth > 0 && m->losses)
+        drop_doubtful(m, t);
+    // No session runs inside itself: the end of that one was lost.
+    while (field(o, "sessionId") && is_open(t, session))
+        drop_run(m, t);
     session_row(m, o, session, o->ns, 0); // of one that was there before
     session_state *s = state_of(m, session);
     if (s && t->depth < RUNS_MAX)
-        t->runs[t->depth] = (open_run){o->ns, session, ++s->in_flight, 0};
+        t->runs[t->depth] = (open_run){o->ns, session, ++s->in_flight, 0, m->losses};
     t->depth++;
 }
 
 static void run_ends(etl_import *m, const ort_event *o, ort_thread *t)
 {
+    if (t->depth > 0 && m->losses)
+        drop_doubtful(m, t);
+    uint32_t session = field(o, "sessionId") ? session_of(m, o) : 0;
+    while (session && t->depth > 0 && t->runs[(t->depth - 1) % RUNS_MAX].session != session)
+        drop_run(m, t);
     if (t->depth == 0)
-        return; // began before the recording
+        return; // began before the recording, or its begin was lost
     t->depth--;
     if (t->depth >= RUNS_MAX)
         return;

@@ -44,6 +44,7 @@ typedef struct etl_import {
     cm_buf ort_threads;     // that have run sessions
     cm_map ort_thread_of;   // pid and tid -> place
     cm_map only_session_of; // process -> its session, as long as there is one
+    uint32_t losses; // times that the stream told of lost events: what was open then has no end
     cm_out text;
 } etl_import;
 

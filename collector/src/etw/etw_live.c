@@ -2,6 +2,7 @@
 #include "etw_live.h"
 
 #include "collector/etl_tracelogging.h"
+#include "etl/etl_classes.h"
 #include "etl/etl_rows.h"
 #include "etl/etl_text.h"
 #include "etw_gpu.h"
@@ -39,6 +40,7 @@ struct etw_live {
     cm_buf watched;    // live_watched, as c->watched
     etw_losses told;
     uint64_t told_full;
+    uint64_t events; // of providers and the kernel, not of the session itself
     uint64_t lost_in_stream;
     uint64_t missing; // processes and threads that found no room
     co_etl_import_stats counted;
@@ -289,7 +291,14 @@ void co_etw_live_event(etw_live *l, const co_etl_event *e)
     etl_fact fact;
     if (e->family == CO_ETL_CLASSIC && memcmp(e->provider, co_etw_guid_lost, 16) == 0) {
         l->lost_in_stream++;
-    } else if (co_etw_is_gpu(e)) {
+        l->m.losses++;
+        return;
+    }
+    uint8_t group;
+    bool header = e->family == CO_ETL_CLASSIC && co_etl_group_of(e->provider, &group) &&
+                  group == ETL_GROUP_HEADER;
+    l->events += !header;
+    if (co_etw_is_gpu(e)) {
         const co_watched *w = co_watched_find(l->c, e->pid, (uint64_t)e->time);
         co_etw_gpu_event(&l->gpu, e, w ? w->id : 0);
     } else if (co_etl_is_ort(e)) {
@@ -315,12 +324,12 @@ void co_etw_live_losses(etw_live *l, const etw_losses *now, uint64_t queue_full)
     co_etw_gpu_tell(&l->gpu, l->c, &l->clock);
 }
 
-void co_etw_live_end(etw_live *l, uint64_t events, bool whole)
+void co_etw_live_end(etw_live *l, bool whole)
 {
     char text[160];
     co_etl_ort_end(&l->m);
     snprintf(text, sizeof text, "Event tracing handed over %llu events.",
-             (unsigned long long)events);
+             (unsigned long long)l->events);
     co_capture_log(l->c, 0, 5, text);
     if (!whole)
         co_capture_log(

@@ -19,6 +19,6 @@ void co_etw_live_event(etw_live *l, const co_etl_event *event);
 // Rows for what was lost since the last time; `queue_full`: events that our own queue had no room
 // for.
 void co_etw_live_losses(etw_live *l, const etw_losses *now, uint64_t queue_full);
-// Remarks at the end. `events`: all that Windows handed over; `whole`: the session came to an end.
-void co_etw_live_end(etw_live *l, uint64_t events, bool whole);
+// Remarks at the end. `whole`: the session was read to its end.
+void co_etw_live_end(etw_live *l, bool whole);
 void co_etw_live_destroy(etw_live *l);

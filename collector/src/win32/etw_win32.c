@@ -221,7 +221,7 @@ void co_etw_stop(co_etw *e)
         e->api.close_trace(e->trace);
     note_losses(e, &last);
     co_etw_drain(e);
-    co_etw_live_end(e->live, atomic_load(&e->queue.written), ended);
+    co_etw_live_end(e->live, ended);
     if (ended)
         free_all(e); // else a thread may still use it
 }
