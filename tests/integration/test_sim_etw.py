@@ -84,6 +84,9 @@ def test_attach_and_interrupt(checker):
         h.wait_until(lambda: "armed process %d" % pid in collector.err, "attach", program=collector)
         runs = finished(base + ".count")
         h.wait_until(lambda: finished(base + ".count") > runs + 1, "runs", program=program)
+        state = machine.record("late", (sim_etw.ORT_PROVIDER, 5, 1), options=["--capture"]).end()
+        checker.equal("ORT tells a session that comes late what is there",
+                      state["names"].get("SessionCreation_CaptureState"), 1)
         collector.interrupt()
         checker.equal("ortscope ends", collector.wait(), 0)
         checker.true("runs were recorded", len(h.load(base + ".ortl").rows("run")) > 0)
