@@ -8,7 +8,6 @@ import collections
 import os
 
 import harness as h
-from test_odd_targets import Talking
 
 RUNNER = h.BIN + "/model_runner.exe"
 ALLOC_RUNNER = h.BIN + "/alloc_runner.exe"
@@ -209,48 +208,6 @@ def by_the_program(checker, version):
                   [r for r in timeline.rows("allocator") if r["type"] == C_API], [])
 
 
-def custom_operator(checker, version):
-    """An operator of the program's own: what it takes, by whichever way, is its run's."""
-    size, runs = 10000, 5
-
-    def command(taken, *more):
-        return [h.BIN + "/odd_custom_op.exe", h.dll(version),
-                "build/integration/models/taker.onnx", runs, taken, *more]
-
-    def check(name, timeline, plain):
-        rows, less = ([(r["run"], r["allocations"], r["allocated_bytes"], r["frees"],
-                        r["freed_bytes"]) for r in t.rows("run_memory")] for t in (timeline, plain))
-        checker.equal(name + ": each run took and released what the operator did",
-                      [(a[0],) + tuple(x - y for x, y in zip(a[1:], b[1:]))
-                       for a, b in zip(rows, less)],
-                      [(run, 3, 6 * size, 3, 6 * size) for run in range(1, runs + 1)])
-        checker.true(name + ": all three at once are the most that it held",
-                     {r["peak_bytes"] - 6 * size for r in timeline.rows("run_memory")} <= {0, 4},
-                     timeline.rows("run_memory")[:1])
-
-    plain, _ = recorded(checker, "none", command(0))
-    timeline, report = recorded(checker, "stats", command(size))
-    checker.equal("it ran", report["computed"], runs)
-    check("stats", timeline, plain)
-    timeline, _ = recorded(checker, "all", command(size), "--alloc", "all")
-    check("all", timeline, plain)
-    check_pairs(checker, "all", timeline)
-    check_sums(checker, "all", timeline)
-    kernels = {r["kernel"]: r["op_type"] for r in timeline.rows("kernel")}
-    checker.equal("every one is told once, as that operator's",
-                  collections.Counter((kernels.get(r["kernel"]), r["bytes"], r["action"])
-                                      for r in timeline.rows("alloc") if r["bytes"] >= size),
-                  {("Taker", n * size, action): runs for n in (1, 2, 3)
-                   for action in (ALLOCATED, RELEASED)})
-    target = Talking(checker, "target", command(size, "wait"))
-    pid = int(target.answer(r"pid (\d+)"))
-    trace = checker.folder + "/attached.ortl"
-    collector = h.attach(checker.folder, "attach", pid, trace, "-q", "--alloc", "all")
-    target.tell("go")
-    checker.equal("attached: both end well", (target.finish(), collector.wait()), (0, 0))
-    check("attached", h.load(trace), plain)
-
-
 def without_arena(checker):
     """enable_cpu_mem_arena off: an allocator without one, no state"""
     for version in VERSIONS:
@@ -427,7 +384,6 @@ def of_version(kind, version):
 TESTS = [of_version(as_ort_counts, v) for v in TOLD]
 TESTS += [of_version(every_allocation, v) for v in VERSIONS]
 TESTS += [of_version(by_the_program, v) for v in ("1.15.0", "1.20.1", "1.30.0")]
-TESTS += [of_version(custom_operator, v) for v in ("1.15.0", "1.20.1", "1.30.0")]
 TESTS += [without_arena, out_of_memory, attached, put_back, crowded, other_threads, come_and_go, modes]
 
 if __name__ == "__main__":
