@@ -33,12 +33,12 @@ def main():
     shutil.rmtree(options.work, ignore_errors=True)
     os.makedirs(options.work)
     failed = 0
-    for name, operators in (("small.ortl", 600_000), ("large.ortl", 3_000_000),
+    for name, operators in (("small.ortl", 400_000), ("large.ortl", 2_000_000),
                             ("some.ortl", 20_000)):
         subprocess.run([options.maker, name, str(operators)], cwd=options.work, check=True)
     for form in FORMATS:
         small, large = (peak_kb(options, n, form) for n in ("small.ortl", "large.ortl"))
-        print(f"{form}: {small} kB for 600,000 operators, {large} kB for 3,000,000")
+        print(f"{form}: {small} kB for 400,000 operators, {large} kB for 2,000,000")
         # A fixed part is allowed for what a library keeps; five times the rows would be far more.
         if large > small * 1.15 + 4096:
             failed += 1
