@@ -105,7 +105,14 @@ def check_speedscope(case):
     frames = document["shared"]["frames"]
     ops = json.loads(case.run("ops", case.path, "--json"))
     total = 0
+    # What the published schema of the format demands.
+    case.expect("the schema's name", document["$schema"],
+                "https://www.speedscope.app/file-format-schema.json")
+    case.expect("frames", all(isinstance(f["name"], str) for f in frames), True)
     for profile in document["profiles"]:
+        case.expect("keys of a profile", set(profile), {
+            "type", "name", "unit", "startValue", "endValue", "samples", "weights"})
+        case.expect("type and unit", (profile["type"], profile["unit"]), ("sampled", "nanoseconds"))
         case.expect("samples and weights", len(profile["samples"]), len(profile["weights"]))
         case.expect("the end", sum(profile["weights"]), profile["endValue"] - profile["startValue"])
         case.expect("frames that are there",

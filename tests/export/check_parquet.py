@@ -74,6 +74,34 @@ def compare_tables(options, files, q):
               lambda rows: rows == [["0"]], f"{base}.{form}: rows of the CSV are missing")
 
 
+def compare_groups_and_parts(options, q):
+    """Several row groups in a file, and one table in several files."""
+    subprocess.run([options.large_maker, "groups.ortl", "150000"], cwd=options.work, check=True)
+    for form, more in (("csv", []), ("parquet", []), ("z.parquet", ["--gzip"])):
+        export(options, "groups.ortl", "-f", form.split(".")[-1], "-t", "ops", "-o",
+               f"groups.{form}", *more)
+    export(options, "groups.ortl", "-f", "parquet", "-t", "ops", "-o", "part.parquet",
+           "--split-size", "2MB")
+    whole = f"read_parquet('{options.work}/groups.parquet')"
+    q.add(f"SELECT count(DISTINCT row_group_id) FROM parquet_metadata('{options.work}/"
+          f"groups.parquet')", lambda rows: rows == [["3"]], "row groups of 150,000 rows")
+    q.add(f"SELECT count(*) FROM {whole} WHERE begin_ns >= 40000000",
+          lambda rows: 0 < int(rows[0][0]) < 150000, "a query that skips row groups")
+    sums = "count(*), sum(duration_ns), sum(begin_ns), count(DISTINCT node), count(run)"
+    csv = f"read_csv('{options.work}/groups.csv', header=true)"
+    for other in (f"read_parquet('{options.work}/groups.z.parquet')",
+                  f"read_parquet('{options.work}/part.*.parquet')", csv):
+        q.add(f"SELECT (SELECT ({sums})::VARCHAR FROM {whole}) = "
+              f"(SELECT ({sums})::VARCHAR FROM {other})",
+              lambda rows: rows == [[True]], f"sums of {other}")
+    q.add(f"SELECT count(*) FROM (SELECT run, node, begin_ns, duration_ns FROM {csv} EXCEPT ALL "
+          f"SELECT run, node, begin_ns, duration_ns FROM {whole})",
+          lambda rows: rows == [["0"]], "rows of the CSV in row groups")
+    parts = sorted(pathlib.Path(options.work).glob("part.*.parquet"))
+    if len(parts) < 3 or any(p.stat().st_size > 2_500_000 for p in parts):
+        sys.exit(f"FAIL parts: {[(p.name, p.stat().st_size) for p in parts]}")
+
+
 def compare_summary(options, files, q):
     for name in files:
         stem = name.removesuffix(".ortl")
@@ -116,6 +144,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--ortscope", required=True)
     parser.add_argument("--maker", required=True)
+    parser.add_argument("--large-maker", required=True)
     parser.add_argument("--duckdb", required=True)
     parser.add_argument("--work", required=True)
     options = parser.parse_args()
@@ -131,6 +160,7 @@ def main():
     odd = ["hostile.ortl", "odd.ortl", "odd_memory.ortl", "odd_ops.ortl"]
     q = Questions()
     compare_tables(options, good + odd, q)
+    compare_groups_and_parts(options, q)
     compare_summary(options, good, q)
     compare_operators(options, good, q)
     failed = 0

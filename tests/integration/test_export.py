@@ -102,9 +102,22 @@ def asynchronous(checker):
 
 
 def one_run(checker):
-    """one run"""
-    check_formats(checker, record(checker, "one", op_profile.arguments(
-        "1.30.0", ["affine"], "--runs", 1)))
+    """one run; and bytes that go through a pipe of Windows unharmed"""
+    trace = record(checker, "one", op_profile.arguments("1.30.0", ["affine"], "--runs", 1))
+    check_formats(checker, trace)
+    for form in ("perfetto", "parquet", "csv"):
+        name = "%s/one.%s" % (checker.folder, form)
+        done = h.ortscope(checker.folder, "file-" + form, "export", trace, "-f", form, "-q", "-o",
+                          name)
+        checker.equal(form + " into a file", done.code, 0)
+        with open(os.path.join(h.ROOT, name), "rb") as file:
+            written = file.read()
+        piped = subprocess.run([os.path.join(h.ROOT, "scripts/wine"), h.ORTSCOPE, "export", trace,
+                                "-f", form, "-o", "-"], cwd=h.ROOT, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               timeout=h.TIMEOUT).stdout
+        checker.true(form + " through a pipe, under Wine", piped == written)
+        checker.true(form + " as on Linux", export(trace, "-f", form) == written)
 
 
 def failures_only(checker):

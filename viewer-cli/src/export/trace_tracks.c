@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tracks of a trace: which there are, their names and numbers (see trace.h).
+#include "common/utf.h"
 #include "trace.h"
 
 #include <stdio.h>
@@ -25,6 +26,14 @@ const char *vw_ex_short_provider(const char *provider, size_t *len)
     return provider;
 }
 
+// A long name is cut, but never inside a character.
+static void name_thread(const char *program, int64_t thread, char *out, size_t size)
+{
+    char text[128];
+    int len = snprintf(text, sizeof text, "%lld %s", (long long)thread, program);
+    cm_utf8_repair(text, len < (int)sizeof text ? (size_t)len : sizeof text - 1, out, size);
+}
+
 const char *vw_ex_slice_name(const vw_ex_facts *f, const vw_ex_slice *s, char *scratch, size_t size)
 {
     static const char *const phases[] = {"reading", "optimising", "kernels and weights"};
@@ -40,8 +49,8 @@ const char *vw_ex_slice_name(const vw_ex_facts *f, const vw_ex_slice *s, char *s
         return s->subject >= 1 && s->subject <= 3 ? phases[s->subject - 1] : "phase";
     case VW_EX_SLICE_SCHED:
         process = vw_ex_find_process(f, s->session);
-        snprintf(scratch, size, "%s %lld", process ? vw_ex_file_name(process->program) : "thread",
-                 (long long)s->subject);
+        name_thread(process ? vw_ex_file_name(process->program) : "thread", s->subject, scratch,
+                    size);
         return scratch;
     case VW_EX_SLICE_RUN:
         break;
@@ -160,10 +169,12 @@ static vw_ex_track *make_track(vw_ex_trace *t, const vw_ex_track *like)
     track->done_ns = track->run_floor_ns = INT64_MIN;
     cm_out_init_memory(&name);
     name_track(t, track, &name);
-    size_t size = strlen(cm_out_string(&name)) + 1;
+    // Names are cut at some length, perhaps inside a character.
+    const char *text = cm_out_string(&name);
+    size_t size = cm_utf8_repair(text, strlen(text), NULL, 0) + 1;
     track->name = malloc(size);
     if (track->name)
-        memcpy(track->name, cm_out_string(&name), size);
+        cm_utf8_repair(text, strlen(text), track->name, size);
     cm_out_deinit(&name);
     if (!track->name) {
         free(track);
