@@ -74,6 +74,10 @@ def check_chrome(case):
                       if r["run"] > 0)
     if all(sane(r) for r in runs):
         case.expect("times of runs", on_sessions == expected, True)
+    switches = [s for s in case.rows.get("sched", []) if s["new_thread"] != 0]
+    turns = sum(e.get("cat") == "sched" for e in events)
+    case.expect("turns on processors, but for the last ones",
+                len(switches) - 64 <= turns <= len(switches) and bool(turns) == bool(switches), True)
     case.expect("instants", len(trace.instants), sum(
         len(case.rows.get(k, [])) for k in ("mark", "log", "ort_event", "lost")))
 
@@ -244,6 +248,9 @@ def main():
     shutil.rmtree(options.work, ignore_errors=True)
     os.makedirs(options.work)
     subprocess.run([options.maker], cwd=options.work, check=True, timeout=120)
+    # Context switches are in recordings of the system only.
+    subprocess.run([options.ortscope, "import", "recording.etl", "-q", "-o", "recording.ortl"],
+                   cwd=options.work, check=True, timeout=120)
     failed, count = 0, 0
     checks = [check_chrome, check_perfetto, check_speedscope, check_summary, check_ranges]
     for path in sorted(p.name for p in pathlib.Path(options.work).glob("*.ortl")):

@@ -30,8 +30,8 @@ const char *vw_ex_short_provider(const char *provider, size_t *len)
 static void name_thread(const char *program, int64_t thread, char *out, size_t size)
 {
     char text[128];
-    int len = snprintf(text, sizeof text, "%lld %s", (long long)thread, program);
-    cm_utf8_repair(text, len < (int)sizeof text ? (size_t)len : sizeof text - 1, out, size);
+    int len = snprintf(text, sizeof text, "%.90s %lld", program, (long long)thread);
+    cm_utf8_repair(text, (size_t)len, out, size);
 }
 
 const char *vw_ex_slice_name(const vw_ex_facts *f, const vw_ex_slice *s, char *scratch, size_t size)
