@@ -234,6 +234,12 @@ def overload(checker):
         checker.true("some were lost", lost > 0, lost)
         checker.equal("seen and lost are what was written", seen + lost, written)
         checker.equal("no other loss", {r["cause"] for r in timeline.rows("lost")}, {NO_ROOM})
+        truth = h.load(rings.trace)
+        calls = [on_qpc(truth, run) for run in truth.rows("run")]
+        runs = [on_qpc(timeline, run) for run in timeline.rows("run")]
+        made_up = [r for r in runs if not any(c[0] - SLACK_NS <= r[0] and r[1] <= c[1] + SLACK_NS
+                                              for c in calls)]
+        checker.equal("no run is made up of two", (len(calls), made_up[:2]), (600, []))
 
 
 # --------------------------------------------------------------------------------------- refusals

@@ -100,8 +100,11 @@ static bool deliver(void *context, const co_etl_event *e)
 
 static void take(void *context, const co_etl_event *e)
 {
-    co_etw_live_event(context, e);
+    (void)context;
+    co_etw_live_event(g_live, e);
 }
+
+static const etw_reader everything = {.event = take, .until = INT64_MAX, .now = INT64_MAX};
 
 static void add_line(tm_reader *r, const tm_block *b, size_t row)
 {
@@ -135,7 +138,7 @@ static void finish(void)
     co_etl_visitor v = {.event = deliver};
     TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
     co_etl_close(e);
-    co_etw_queue_take(&g_queue, take, g_live);
+    co_etw_queue_take(&g_queue, &everything);
     TEST_ASSERT_EQUAL_UINT64(0, atomic_load(&g_queue.full));
     co_etw_live_losses(g_live, &(etw_losses){0}, 0);
     co_etw_live_end(g_live, true);
@@ -303,7 +306,61 @@ static void test_what_was_lost_makes_no_run(void)
     TEST_ASSERT_EQUAL(2, count("run:"));
     has("begin=200000 duration=10000");
     has("begin=700000 duration=20000");
-    has("told of 23 runs that began, but not of their end");
+    has("told of 23 runs that began, but not for certain of their end");
+}
+
+static void test_no_run_reaches_into_a_time_of_losses(void)
+{
+    for (int us = 100; us < 1000; us += 100) {
+        etl_ort(&g_maker, "EvaluationStart", at(us), APP, APP_THREAD, 1);
+        etl_ort(&g_maker, "EvaluationStop", at(us + 60), APP, APP_THREAD, 1);
+    }
+    co_etw_live_loss_between(g_live, at(330), at(390)); // in the third, behind its begin
+    co_etw_live_loss_between(g_live, at(390), at(530)); // goes on, up to within the fifth
+    co_etw_live_loss_between(g_live, at(870), at(890)); // between two
+    finish();
+    TEST_ASSERT_EQUAL(6, count("run:"));
+    has("begin=200000 ");
+    lacks("begin=300000 ");
+    lacks("begin=400000 ");
+    lacks("begin=500000 ");
+    has("begin=600000 ");
+    has("begin=800000 ");
+    has("begin=900000 ");
+}
+
+static unsigned g_gaps;
+
+static void count_gap(void *context)
+{
+    (void)context;
+    g_gaps++;
+}
+
+static void test_the_queue_keeps_what_is_for_later_and_marks_gaps(void)
+{
+    etw_reader reader = {.event = take, .gap = count_gap, .until = 20, .now = 100};
+    etw_record r = {.time = 10};
+    uint8_t data[60000] = {0};
+    co_etw_queue_put(&g_queue, &r);
+    r.time = 200; // nobody can wait for that
+    co_etw_queue_put(&g_queue, &r);
+    r.time = 30;
+    co_etw_queue_put(&g_queue, &r);
+    TEST_ASSERT_EQUAL(2, co_etw_queue_take(&g_queue, &reader));
+    TEST_ASSERT_EQUAL(0, co_etw_queue_take(&g_queue, &reader));
+    r.data = data;
+    r.data_len = sizeof data;
+    co_etw_queue_put(&g_queue, &r);
+    co_etw_queue_put(&g_queue, &r); // no room
+    r.data_len = 0;
+    co_etw_queue_put(&g_queue, &r);
+    reader.until = 30;
+    g_gaps = 0;
+    TEST_ASSERT_EQUAL(3, co_etw_queue_take(&g_queue, &reader));
+    TEST_ASSERT_EQUAL(1, g_gaps);
+    TEST_ASSERT_EQUAL_UINT64(1, atomic_exchange(&g_queue.full, 0));
+    finish();
 }
 
 static void hook_app(void)
@@ -430,6 +487,7 @@ static void check(void *context, const co_etl_event *e)
     g_next = (uint64_t)e->time + 1;
 }
 
+static const etw_reader checking = {.event = check, .until = INT64_MAX, .now = INT64_MAX};
 static atomic_bool g_written;
 
 static void *write_many(void *context)
@@ -454,7 +512,7 @@ static void test_the_queue_loses_what_it_counts_and_nothing_else(void)
     pthread_create(&writer, NULL, write_many, &attempts);
     for (bool last = false; !last;) {
         last = atomic_load(&g_written);
-        seen += co_etw_queue_take(&g_queue, check, NULL);
+        seen += co_etw_queue_take(&g_queue, &checking);
     }
     pthread_join(writer, NULL);
     TEST_ASSERT_EQUAL_UINT64(0, g_wrong);
@@ -472,9 +530,9 @@ static void test_a_full_queue_takes_nothing_more(void)
         co_etw_queue_put(&g_queue, &r);
     uint64_t full = atomic_load(&g_queue.full);
     TEST_ASSERT_TRUE(full > 0 && full < 100);
-    TEST_ASSERT_EQUAL(100 - full, co_etw_queue_take(&g_queue, take, g_live));
+    TEST_ASSERT_EQUAL(100 - full, co_etw_queue_take(&g_queue, &everything));
     co_etw_queue_put(&g_queue, &r);
-    TEST_ASSERT_EQUAL(1, co_etw_queue_take(&g_queue, take, g_live));
+    TEST_ASSERT_EQUAL(1, co_etw_queue_take(&g_queue, &everything));
     atomic_store(&g_queue.full, 0);
     finish();
 }
@@ -487,6 +545,8 @@ int main(void)
     RUN_TEST(test_samples_faults_transfers_of_the_followed);
     RUN_TEST(test_runs_of_a_process_without_the_hook);
     RUN_TEST(test_what_was_lost_makes_no_run);
+    RUN_TEST(test_no_run_reaches_into_a_time_of_losses);
+    RUN_TEST(test_the_queue_keeps_what_is_for_later_and_marks_gaps);
     RUN_TEST(test_runs_that_the_hook_tells_are_not_told_again);
     RUN_TEST(test_measurements_of_qnn_count_once);
     RUN_TEST(test_a_pid_that_is_used_again_is_somebody_else);

@@ -29,6 +29,10 @@ typedef struct live_watched {
     char version[32], library[512]; // of ONNX Runtime
 } live_watched;
 
+typedef struct live_window {
+    int64_t begin, end;
+} live_window;
+
 struct etw_live {
     co_capture *c;
     co_etw_listener listener;
@@ -42,6 +46,8 @@ struct etw_live {
     uint64_t told_full;
     uint64_t events; // of providers and the kernel, not of the session itself
     uint64_t lost_in_stream;
+    cm_buf windows;   // live_window: times in which events were lost, in order
+    size_t window_at; // the first that is not over yet
     uint64_t missing; // processes and threads that found no room
     co_etl_import_stats counted;
     etw_gpu gpu;
@@ -286,9 +292,39 @@ static void count(etw_live *l)
     l->counted = *now;
 }
 
+void co_etw_live_gap(etw_live *l)
+{
+    l->m.losses++;
+}
+
+void co_etw_live_loss_between(etw_live *l, int64_t begin, int64_t end)
+{
+    size_t count = l->windows.len / sizeof(live_window);
+    live_window *w = (live_window *)(void *)l->windows.data, fresh = {begin, end};
+    if (count > l->window_at && w[count - 1].end >= begin)
+        w[count - 1].end = end;
+    else
+        cm_buf_append(&l->windows, &fresh, sizeof fresh);
+}
+
+// While events are being lost, no two of those that came make a run; nor do the last before that
+// and the first behind it.
+static void note_windows(etw_live *l, int64_t time)
+{
+    const live_window *w = (const live_window *)(const void *)l->windows.data;
+    size_t count = l->windows.len / sizeof *w;
+    while (l->window_at < count && time >= w[l->window_at].begin) {
+        l->m.losses++;
+        if (time <= w[l->window_at].end)
+            return;
+        l->window_at++;
+    }
+}
+
 void co_etw_live_event(etw_live *l, const co_etl_event *e)
 {
     etl_fact fact;
+    note_windows(l, e->time);
     if (e->family == CO_ETL_CLASSIC && memcmp(e->provider, co_etw_guid_lost, 16) == 0) {
         l->lost_in_stream++;
         l->m.losses++;
@@ -335,15 +371,14 @@ void co_etw_live_end(etw_live *l, bool whole)
         co_capture_log(
             l->c, 0, 3,
             "Event tracing did not come to an end in time; its last events are missing.");
-    if (l->lost_in_stream) {
-        snprintf(text, sizeof text,
-                 "Event tracing told %llu times that it had lost something; the losses count it.",
-                 (unsigned long long)l->lost_in_stream);
+    snprintf(text, sizeof text,
+             "Event tracing told %llu times that it had lost something; the losses count it.",
+             (unsigned long long)l->lost_in_stream);
+    if (l->lost_in_stream)
         co_capture_log(l->c, 0, 3, text);
-    }
     if (l->m.stats.unfinished_runs) {
         snprintf(text, sizeof text,
-                 "Event tracing told of %llu runs that began, but not of their end.",
+                 "Event tracing told of %llu runs that began, but not for certain of their end.",
                  (unsigned long long)l->m.stats.unfinished_runs);
         co_capture_log(l->c, 0, 4, text);
     }
@@ -359,6 +394,7 @@ void co_etw_live_destroy(etw_live *l)
     cm_map_deinit(&l->owner_of);
     cm_buf_deinit(&l->processes);
     cm_buf_deinit(&l->watched);
+    cm_buf_deinit(&l->windows);
     co_readings_deinit(&l->gpu.readings);
     free(l);
 }

@@ -16,6 +16,10 @@ typedef struct etw_live etw_live;
 // `qpc_hz`: how fast the session's clock is. `listener` may be NULL. Returns NULL: no memory.
 etw_live *co_etw_live_create(co_capture *c, int64_t qpc_hz, const co_etw_listener *listener);
 void co_etw_live_event(etw_live *l, const co_etl_event *event);
+// Some events are missing here.
+void co_etw_live_gap(etw_live *l);
+// Events were lost at some time between these two; before any event that is later than `begin`.
+void co_etw_live_loss_between(etw_live *l, int64_t begin, int64_t end);
 // Rows for what was lost since the last time; `queue_full`: events that our own queue had no room
 // for.
 void co_etw_live_losses(etw_live *l, const etw_losses *now, uint64_t queue_full);

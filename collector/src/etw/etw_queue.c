@@ -18,7 +18,8 @@ typedef struct entry {
     uint32_t pid, tid;
     uint16_t id, cpu, flags, task;
     uint8_t version, channel, level, opcode;
-    uint8_t is_filler, has_metadata;
+    uint8_t is_filler : 1, has_metadata : 1, behind_gap : 1;
+    uint8_t spare;
 } entry;
 _Static_assert(sizeof(entry) % 8 == 0, "entries follow each other");
 
@@ -77,6 +78,7 @@ void co_etw_queue_put(etw_queue *q, const etw_record *r)
     size_t skip = e.bytes > to_end ? to_end : 0;
     if (q->capacity - (head - tail) < skip + e.bytes) {
         atomic_fetch_add_explicit(&q->full, 1, memory_order_relaxed);
+        q->skipped = true;
         return;
     }
     if (skip) {
@@ -90,6 +92,8 @@ void co_etw_queue_put(etw_queue *q, const etw_record *r)
         head += skip;
         at = 0;
     }
+    e.behind_gap = q->skipped;
+    q->skipped = false;
     memcpy(q->bytes + at, &e, sizeof e);
     if (e.data_len)
         memcpy(q->bytes + at + sizeof e, r->data, e.data_len);
@@ -130,8 +134,12 @@ static co_etl_event event_of(const entry *e, const uint8_t *behind)
     return out;
 }
 
-size_t co_etw_queue_take(etw_queue *q, void (*fn)(void *context, const co_etl_event *event),
-                         void *context)
+static bool is_for_later(const entry *e, const etw_reader *reader)
+{
+    return e->time > reader->until && e->time <= reader->now;
+}
+
+size_t co_etw_queue_take(etw_queue *q, const etw_reader *reader)
 {
     size_t head = atomic_load_explicit(&q->head, memory_order_acquire), events = 0;
     size_t tail = atomic_load_explicit(&q->tail, memory_order_relaxed);
@@ -142,9 +150,13 @@ size_t co_etw_queue_take(etw_queue *q, void (*fn)(void *context, const co_etl_ev
         memcpy(&bytes, q->bytes + at, sizeof bytes);
         if (to_end >= sizeof e) {
             memcpy(&e, q->bytes + at, sizeof e);
+            if (!e.is_filler && is_for_later(&e, reader))
+                break;
             if (!e.is_filler) {
                 co_etl_event event = event_of(&e, q->bytes + at + sizeof e);
-                fn(context, &event);
+                if (e.behind_gap && reader->gap)
+                    reader->gap(reader->context);
+                reader->event(reader->context, &event);
                 events++;
             }
         }

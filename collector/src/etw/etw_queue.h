@@ -14,6 +14,7 @@ typedef struct etw_queue {
     size_t capacity;                 // a power of two
     _Alignas(64) atomic_size_t head; // written so far; the writer's
     atomic_ullong written, full;     // events; those that found no room
+    bool skipped;                    // the writer's: one found no room since the last that did
     _Alignas(64) atomic_size_t tail; // read so far; the reader's
 } etw_queue;
 
@@ -24,6 +25,14 @@ void co_etw_queue_deinit(etw_queue *q);
 // The writer.
 void co_etw_queue_put(etw_queue *q, const etw_record *record);
 
-// The reader: all that is there when it begins. What the events point to is valid during the call.
-size_t co_etw_queue_take(etw_queue *q, void (*fn)(void *context, const co_etl_event *event),
-                         void *context);
+typedef struct etw_reader {
+    void *context;
+    void (*event)(void *context, const co_etl_event *event);
+    void (*gap)(void *context); // events that found no room would have come here
+    // Events later than `until` stay in the queue, unless they are later than `now`, too: such a
+    // time is made up.
+    int64_t until, now;
+} etw_reader;
+
+// The reader: what is there when it begins. What the events point to is valid during the call.
+size_t co_etw_queue_take(etw_queue *q, const etw_reader *reader);

@@ -15,7 +15,7 @@
 
 #define QUEUE_BYTES ((size_t)32 << 20)
 #define FLUSH_MS    50u // half of what we promise, so that a late one is not too late
-#define LOSSES_MS   1000u
+#define WINDOWS_MAX 256u
 #define END_MS      5000u
 
 struct co_etw {
@@ -25,8 +25,14 @@ struct co_etw {
     etw_queue queue;
     uint64_t trace;
     HANDLE reader, tender, end;
-    SRWLOCK lock; // losses
+    SRWLOCK lock; // what follows
     etw_losses losses;
+    int64_t asked; // when the session was asked for them, by QPC
+    int64_t until; // losses are known up to here
+    unsigned windows;
+    struct {
+        int64_t begin, end;
+    } window[WINDOWS_MAX]; // in which something was lost; the capture's thread takes them
 };
 
 // For the ways out that pass nobody.
@@ -53,25 +59,52 @@ static DWORD WINAPI read_events(void *context)
     return 0;
 }
 
-static void note_losses(co_etw *e, const etw_losses *now)
+static int64_t qpc(void)
+{
+    LARGE_INTEGER now;
+    QueryPerformanceCounter(&now);
+    return now.QuadPart;
+}
+
+static bool is_more(const etw_losses *a, const etw_losses *b)
+{
+    return a->events > b->events || a->log_buffers > b->log_buffers ||
+           a->real_time_buffers > b->real_time_buffers;
+}
+
+// What was lost between the last time and `end` was lost behind `e->asked`.
+static void note_losses(co_etw *e, const etw_losses *now, int64_t begin, int64_t end)
 {
     AcquireSRWLockExclusive(&e->lock);
+    if (is_more(now, &e->losses) && e->windows < WINDOWS_MAX) {
+        e->window[e->windows].begin = e->asked;
+        e->window[e->windows++].end = end;
+    } else if (is_more(now, &e->losses)) {
+        e->window[WINDOWS_MAX - 1].end = end;
+    }
     e->losses = *now;
+    e->asked = e->until = begin;
+    ReleaseSRWLockExclusive(&e->lock);
+}
+
+static void know_all(co_etw *e)
+{
+    AcquireSRWLockExclusive(&e->lock);
+    e->until = INT64_MAX;
     ReleaseSRWLockExclusive(&e->lock);
 }
 
 static DWORD WINAPI tend(void *context)
 {
     co_etw *e = context;
-    ULONGLONG asked = GetTickCount64();
     while (WaitForSingleObject(e->end, FLUSH_MS) == WAIT_TIMEOUT) {
         etw_losses now;
         co_etw_session_flush(&e->session);
-        if (GetTickCount64() - asked < LOSSES_MS)
-            continue;
-        asked = GetTickCount64();
+        int64_t begin = qpc();
         if (co_etw_session_losses(&e->session, &now))
-            note_losses(e, &now);
+            note_losses(e, &now, begin, qpc());
+        else
+            know_all(e); // somebody else has stopped it
     }
     return 0;
 }
@@ -125,6 +158,7 @@ co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
     InitializeSRWLock(&e->lock);
     QueryPerformanceFrequency(&hz);
     e->end = CreateEventW(NULL, TRUE, FALSE, NULL);
+    e->asked = qpc();
     e->live = co_etw_live_create(capture, hz.QuadPart, listener);
     etw_wish wish = {.parts = options->parts,
                      .buffers = options->buffers,
@@ -167,14 +201,24 @@ static void take(void *live, const co_etl_event *event)
     co_etw_live_event(live, event);
 }
 
+static void take_gap(void *live)
+{
+    co_etw_live_gap(live);
+}
+
 size_t co_etw_drain(co_etw *e)
 {
     if (!e)
         return 0;
-    size_t events = co_etw_queue_take(&e->queue, take, e->live);
+    etw_reader reader = {e->live, take, take_gap, 0, qpc()};
     AcquireSRWLockExclusive(&e->lock);
     etw_losses losses = e->losses;
+    reader.until = e->until;
+    for (unsigned i = 0; i < e->windows; i++)
+        co_etw_live_loss_between(e->live, e->window[i].begin, e->window[i].end);
+    e->windows = 0;
     ReleaseSRWLockExclusive(&e->lock);
+    size_t events = co_etw_queue_take(&e->queue, &reader);
     co_etw_live_losses(e->live, &losses, atomic_load(&e->queue.full));
     return events;
 }
@@ -209,6 +253,7 @@ static bool join_reader(co_etw *e)
 void co_etw_stop(co_etw *e)
 {
     etw_losses last;
+    int64_t begin = qpc();
     if (!e)
         return;
     SetEvent(e->end);
@@ -216,10 +261,11 @@ void co_etw_stop(co_etw *e)
     last = e->losses;
     InterlockedExchangePointer((void *volatile *)&g_running, NULL);
     co_etw_session_stop(&e->session, &last);
+    note_losses(e, &last, begin, qpc());
+    know_all(e);
     ended = join_reader(e) && ended;
     if (e->trace && e->trace != ETW_INVALID_TRACE)
         e->api.close_trace(e->trace);
-    note_losses(e, &last);
     co_etw_drain(e);
     co_etw_live_end(e->live, ended);
     if (ended)
