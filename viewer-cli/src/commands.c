@@ -7,6 +7,7 @@
 // One a line: several people add theirs.
 // clang-format off
 const vw_command *const vw_commands[] = {
+    // clang-format off
     &vw_command_run,
     &vw_command_attach,
     &vw_command_detach,
@@ -17,12 +18,13 @@ const vw_command *const vw_commands[] = {
     &vw_command_runs,
     &vw_command_timeline,
     &vw_command_diff,
-    &vw_command_dump,
     &vw_command_export,
+    &vw_command_dump,
     &vw_command_import,
     &vw_command_version,
     &vw_command_help,
     NULL,
+    // clang-format on
 };
 // clang-format on
 
