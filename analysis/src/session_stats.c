@@ -18,6 +18,8 @@ void an_session_init(an_session *s, int64_t id, size_t series_most)
     s->first_begin_ns = INT64_MAX;
     s->first.begin_ns = INT64_MAX;
     s->last_end_ns = INT64_MIN;
+    s->counted_begin_ns = INT64_MAX;
+    s->counted_end_ns = INT64_MIN;
     an_loading_init(&s->loading);
     an_series_init(&s->series, series_most);
     an_series_init(&s->run_peaks, series_most);
@@ -28,8 +30,10 @@ void an_session_deinit(an_session *s)
     char *texts[] = {s->model, s->graph, s->producer, s->options, s->providers, s->message};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    for (size_t i = 0; i < s->batch_count; i++)
+    for (size_t i = 0; i < s->batch_count; i++) {
         cm_histogram_deinit(&s->batches[i].latency);
+        cm_histogram_deinit(&s->batches[i].peak_bytes);
+    }
     for (size_t i = 0; i < s->shape_count; i++) {
         cm_histogram_deinit(&s->shapes[i].latency);
         cm_histogram_deinit(&s->shapes[i].before_known);
@@ -41,6 +45,10 @@ void an_session_deinit(an_session *s)
     an_memory_destroy(s->memory);
     an_series_deinit(&s->series);
     an_series_deinit(&s->run_peaks);
+    if (s->generation)
+        an_generation_deinit(s->generation);
+    free(s->generation);
+    free(s->joined);
 }
 
 // ----------------------------------------------------------------------------------------- jitter
@@ -93,6 +101,7 @@ static an_batch *batch_of_size(an_session *s, int64_t size)
     an_batch *batch = &batches[s->batch_count++];
     batch->size = size;
     cm_histogram_init(&batch->latency);
+    cm_histogram_init(&batch->peak_bytes);
     return batch;
 }
 
@@ -141,6 +150,91 @@ static void add_to_tables(an_summary *summary, an_session *s, int64_t inputs, ui
         s->runs_without_batch++;
 }
 
+// Which batch size a run had and what it allocated come in different rows, in either order but near
+// each other: the last ones wait for their other half.
+#define JOINED_RUNS 256
+
+struct an_joined_run {
+    int64_t run, batch, peak; // -1: not known yet
+};
+
+static cm_status join(an_session *s, int64_t run, int64_t batch, int64_t peak)
+{
+    if (run <= 0)
+        return CM_OK;
+    if (!s->joined) {
+        s->joined = calloc(JOINED_RUNS, sizeof *s->joined);
+        if (!s->joined)
+            return an_no_memory();
+    }
+    struct an_joined_run *j = &s->joined[run % JOINED_RUNS];
+    if (j->run != run)
+        *j = (struct an_joined_run){run, -1, -1};
+    j->batch = batch >= 0 ? batch : j->batch;
+    j->peak = peak >= 0 ? peak : j->peak;
+    an_batch *of = j->batch >= 0 && j->peak >= 0 ? batch_of_size(s, j->batch) : NULL;
+    if (of) {
+        cm_histogram_add(&of->peak_bytes, (uint64_t)j->peak);
+        j->peak = -1;
+    }
+    return CM_OK;
+}
+
+// Only where inputs change something may be growing.
+static cm_status add_to_generation(an_summary *summary, an_session *s, int64_t inputs,
+                                   an_run_time run)
+{
+    if (!s->generation && s->last_inputs && inputs != s->last_inputs) {
+        s->generation = malloc(sizeof *s->generation);
+        if (!s->generation)
+            return an_no_memory();
+        an_generation_init(s->generation);
+        an_generation_add(s->generation, &summary->shapes, s->last_inputs, s->last_run.begin_ns,
+                          (int64_t)s->last_run.latency_ns);
+    }
+    if (s->generation)
+        an_generation_add(s->generation, &summary->shapes, inputs, run.begin_ns,
+                          (int64_t)run.latency_ns);
+    s->last_inputs = inputs;
+    s->last_run = run;
+    return CM_OK;
+}
+
+static bool is_warmup(const an_summary *summary, const an_session *s, int64_t run)
+{
+    size_t end;
+    if (run <= 0)
+        return false;
+    if (summary->options.warmup_ends && cm_map_find(summary->options.warmup_ends, s->id, &end))
+        return (uint64_t)run <= end;
+    return run <= summary->options.warmup_runs;
+}
+
+static cm_status add_successful(an_summary *summary, an_session *s, const tm_block *b, size_t row,
+                                an_run_time run)
+{
+    int64_t number = b->columns[TM_run_run][row], inputs = b->columns[TM_run_inputs][row];
+    an_point_in_time point = {run.begin_ns, number, (double)run.latency_ns};
+    if (run.begin_ns < s->first.begin_ns)
+        s->first = run;
+    CM_TRY(an_series_add(&s->series, point));
+    CM_TRY(add_to_generation(summary, s, inputs, run));
+    if (is_warmup(summary, s, number)) {
+        s->warmup_runs++;
+        return CM_OK;
+    }
+    int64_t end = an_add_clamped(run.begin_ns, (int64_t)run.latency_ns);
+    if (run.begin_ns < s->counted_begin_ns)
+        s->counted_begin_ns = run.begin_ns;
+    if (end > s->counted_end_ns)
+        s->counted_end_ns = end;
+    cm_histogram_add(&s->latency, run.latency_ns);
+    add_to_tables(summary, s, inputs, run.latency_ns);
+    const an_shape *shape = an_shapes_find(&summary->shapes, inputs);
+    CM_TRY(join(s, number, shape ? shape->batch : -1, -1));
+    return add_to_jitter(&s->jitter, run);
+}
+
 cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block *b, size_t row)
 {
     int64_t begin = b->columns[TM_run_begin][row];
@@ -165,14 +259,7 @@ cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block 
         s->failed_runs++;
         return CM_OK;
     }
-    an_run_time run = {begin, (uint64_t)duration};
-    if (begin < s->first.begin_ns)
-        s->first = run;
-    cm_histogram_add(&s->latency, run.latency_ns);
-    add_to_tables(summary, s, b->columns[TM_run_inputs][row], run.latency_ns);
-    CM_TRY(an_series_add(&s->series, (an_point_in_time){begin, b->columns[TM_run_run][row],
-                                                        (double)run.latency_ns}));
-    return add_to_jitter(&s->jitter, run);
+    return add_successful(summary, s, b, row, (an_run_time){begin, (uint64_t)duration});
 }
 
 cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row)
@@ -181,6 +268,7 @@ cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row
     int64_t peak = b->columns[TM_run_memory_peak_bytes][row];
     if (run <= 0 || peak < 0)
         return CM_OK;
+    CM_TRY(join(s, run, -1, peak));
     an_point_in_time point = {b->columns[TM_run_memory_time][row], run, (double)peak};
     return an_series_add(&s->run_peaks, point);
 }
@@ -226,10 +314,25 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
 
 // -------------------------------------------------------------------------------------- questions
 
+static double counted_seconds(const an_session *s)
+{
+    return ((double)s->counted_end_ns - (double)s->counted_begin_ns) / 1e9;
+}
+
 double an_session_throughput(const an_session *s)
 {
-    double seconds = ((double)s->last_end_ns - (double)s->first_begin_ns) / 1e9;
+    bool all = s->warmup_runs == 0; // then failed runs belong to the time as well
+    double seconds =
+        all ? ((double)s->last_end_ns - (double)s->first_begin_ns) / 1e9 : counted_seconds(s);
     return s->latency.count && seconds > 0 ? (double)s->latency.count / seconds : NAN;
+}
+
+double an_session_concurrency(const an_session *s)
+{
+    double seconds = counted_seconds(s);
+    return s->latency.count && seconds > 0
+               ? s->latency.mean * (double)s->latency.count / 1e9 / seconds
+               : NAN;
 }
 
 double an_session_jitter_ns(const an_session *s)
@@ -251,7 +354,8 @@ static bool seen_from_the_start(const an_session *s)
 
 double an_session_first_ns(const an_session *s)
 {
-    return s->latency.count && seen_from_the_start(s) ? (double)s->first.latency_ns : NAN;
+    return s->first.begin_ns != INT64_MAX && seen_from_the_start(s) ? (double)s->first.latency_ns
+                                                                    : NAN;
 }
 
 double an_session_load_ns(const an_session *s)

@@ -22,7 +22,8 @@ cm_status an_summary_create(const an_summary_options *options, an_summary **out)
     an_shapes_init(&s->shapes);
     cm_histogram_init(&s->overhead);
     an_counters_init(&s->counters);
-    s->series_most = options->series ? options->series : AN_SUMMARY_SERIES;
+    s->options = *options;
+    s->options.series = options->series ? options->series : AN_SUMMARY_SERIES;
     an_op_options of_ops = {.runs = true, .batches = options->op_batches};
     cm_status status = an_ops_create(&of_ops, &s->ops);
     if (status == CM_OK)
@@ -74,7 +75,7 @@ static an_session *get_session(an_summary *s, int64_t id)
     s->sessions = sessions;
     if (!cm_map_put(&s->session_by_id, id, s->session_count))
         return NULL;
-    an_session_init(&sessions[s->session_count], id, s->series_most);
+    an_session_init(&sessions[s->session_count], id, s->options.series);
     return &sessions[s->session_count++];
 }
 
@@ -270,6 +271,7 @@ static cm_status fill_empty(char **text)
 
 cm_status an_summary_finish(an_summary *s)
 {
+    s->options.warmup_ends = NULL; // it was the caller's
     for (size_t i = 0; i < s->session_count; i++) {
         an_session *n = &s->sessions[i];
         char **texts[] = {&n->model,   &n->graph,     &n->producer,

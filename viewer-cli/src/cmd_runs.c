@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "run_list.h"
 #include "timeline_input.h"
+#include "warmup_option.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,10 +14,25 @@
 
 typedef struct runs_args {
     bool json, csv, failed;
+    const char *warmup;
     vw_number session, from, to, limit, slowest;
 } runs_args;
 
 // ---------------------------------------------------------------------------------- which runs
+
+// Which runs --warmup leaves out.
+typedef struct left_out {
+    an_warmup warmup;
+    cm_map ends;
+} left_out;
+
+static bool is_left_out(const left_out *l, const vw_run *run)
+{
+    size_t end;
+    if (l->warmup.choice == AN_WARMUP_RUNS)
+        return run->run > 0 && run->run <= l->warmup.runs;
+    return cm_map_find(&l->ends, run->session, &end) && run->run > 0 && (uint64_t)run->run <= end;
+}
 
 static bool matches(const runs_args *a, const vw_run *run)
 {
@@ -118,6 +134,7 @@ static cm_status read_facts(const char *path, vw_run_facts *facts)
 
 typedef struct listing {
     const runs_args *args;
+    left_out left_out;
     vw_run_printer printer;
     slowest slowest;
     uint64_t limit; // 0: none
@@ -126,7 +143,7 @@ typedef struct listing {
 
 static void take_run(listing *l, const vw_run *run)
 {
-    if (!matches(l->args, run))
+    if (!matches(l->args, run) || is_left_out(&l->left_out, run))
         return;
     if (l->args->slowest.given) {
         add_slow(&l->slowest, run);
@@ -182,7 +199,9 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     (void)operand_count;
     const runs_args *a = args;
     vw_run_facts facts;
-    listing l = {.args = a, .slowest.wanted = (size_t)a->slowest.count};
+    listing l = {.args = a,
+                 .left_out.warmup = {AN_WARMUP_RUNS, 0},
+                 .slowest.wanted = (size_t)a->slowest.count};
     vw_run_format format = a->json ? VW_RUNS_JSON : a->csv ? VW_RUNS_CSV : VW_RUNS_TEXT;
     cm_status status = check_args(a);
     if (status != CM_OK)
@@ -194,6 +213,10 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     l.slowest.runs = malloc((l.slowest.wanted + 1) * sizeof *l.slowest.runs);
     if (!l.slowest.runs)
         status = cm_fail(CM_NO_MEMORY, "There is not enough memory for so many runs.");
+    if (status == CM_OK && a->warmup)
+        status = vw_read_warmup(a->warmup, &l.left_out.warmup);
+    if (status == CM_OK)
+        status = vw_find_warmup(operands[0], l.left_out.warmup, &l.left_out.ends);
     if (status == CM_OK)
         status = read_facts(operands[0], &facts);
     if (status == CM_OK) {
@@ -203,6 +226,7 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     if (status == CM_OK && l.printed == 0 && format == VW_RUNS_TEXT)
         vw_message("No runs match.");
     free(l.slowest.runs);
+    cm_map_deinit(&l.left_out.ends);
     vw_run_facts_deinit(&facts);
     return status == CM_OK ? 0 : vw_failure(status);
 }
@@ -216,6 +240,7 @@ static const vw_option runs_options[] = {
      "only failed runs, with ORT's message"},
     {"slowest", 0, VW_COUNT, offsetof(runs_args, slowest), "N",
      "only the N slowest, slowest first"},
+    {"warmup", 0, VW_TEXT, offsetof(runs_args, warmup), "N|auto", VW_WARMUP_HELP},
     {"limit", 0, VW_COUNT, offsetof(runs_args, limit), "N",
      "at most N runs, 0 = all (50 on a terminal, else all)"},
     {"json", 0, VW_FLAG, offsetof(runs_args, json), NULL, "print one JSON document"},

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "summary_view.h"
 #include "timeline_input.h"
+#include "warmup_option.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 typedef struct summary_args {
     bool json, csv, ascii, all;
     vw_number session;
-    const char *carbon;
+    const char *carbon, *warmup;
 } summary_args;
 
 // NAN if it is not given.
@@ -41,6 +42,22 @@ static cm_status find_session(const an_summary *s, int64_t id, const char *path)
                    path, (long long)id);
 }
 
+static cm_status summarize(const char *path, const char *warmup_text, tm_reader *reader,
+                           an_summary **out)
+{
+    an_warmup warmup = {AN_WARMUP_RUNS, 0};
+    cm_map ends;
+    cm_map_init(&ends);
+    cm_status status = warmup_text ? vw_read_warmup(warmup_text, &warmup) : CM_OK;
+    if (status == CM_OK)
+        status = vw_find_warmup(path, warmup, &ends);
+    an_summary_options options = {.warmup_runs = warmup.runs, .warmup_ends = &ends};
+    if (status == CM_OK)
+        status = an_summarize_with(reader, &options, out);
+    cm_map_deinit(&ends);
+    return status;
+}
+
 static int run_summary(vw_io *io, const void *args, int operand_count, char **operands)
 {
     (void)operand_count;
@@ -61,7 +78,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if (status == CM_OK)
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
-        status = an_summarize(reader, &summary);
+        status = summarize(path, a->warmup, reader, &summary);
     if (status == CM_OK && choice.has_session)
         status = find_session(summary, choice.session, path);
     if (status == CM_OK) {
@@ -85,6 +102,7 @@ static const vw_option summary_options[] = {
     {"csv", 0, VW_FLAG, offsetof(summary_args, csv), NULL, "print one CSV row per session"},
     {"session", 0, VW_COUNT, offsetof(summary_args, session), "N", "show only this session"},
     {"all", 0, VW_FLAG, offsetof(summary_args, all), NULL, "show every session in full"},
+    {"warmup", 0, VW_TEXT, offsetof(summary_args, warmup), "N|auto", VW_WARMUP_HELP},
     {"carbon-intensity", 0, VW_TEXT, offsetof(summary_args, carbon), "G",
      "grams of CO2 for a kilowatt hour, to tell what the energy meant"},
     {"ascii", 0, VW_FLAG, offsetof(summary_args, ascii), NULL, "draw without Unicode characters"},

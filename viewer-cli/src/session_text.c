@@ -153,14 +153,20 @@ static void write_spread(vw_io *io, const an_session *n)
 
 static void write_batches(vw_io *io, const an_session *n)
 {
-    static const vw_table_column columns[] = {
-        {"batch", true, 0}, {"runs", true, 0}, {"p50", true, 0}, {"per sample", true, 0}};
+    static const vw_table_column columns[] = {{"batch", true, 0},
+                                              {"runs", true, 0},
+                                              {"p50", true, 0},
+                                              {"per sample", true, 0},
+                                              {"memory", true, 0}};
+    bool memory = false;
     if (n->batch_count < 2)
         return; // one size only: the shape says it
+    for (size_t i = 0; i < n->batch_count; i++)
+        memory = memory || n->batches[i].peak_bytes.count;
     vw_table t;
     char text[32];
     cm_out_char(&io->out, '\n');
-    vw_table_begin(&t, io, "  ", columns, sizeof columns / sizeof *columns);
+    vw_table_begin(&t, io, "  ", columns, memory ? 5 : 4);
     for (size_t i = 0; i < n->batch_count && i < BATCH_ROWS; i++) {
         const an_batch *b = &n->batches[i];
         double p50 = (double)cm_histogram_percentile(&b->latency, 500000);
@@ -169,6 +175,9 @@ static void write_batches(vw_io *io, const an_session *n)
         vw_table_text(&t, text);
         ns_cell(&t, p50);
         ns_cell(&t, b->size > 0 ? p50 / (double)b->size : (double)NAN);
+        double peak = (double)cm_histogram_percentile(&b->peak_bytes, 500000);
+        if (memory)
+            vw_table_text(&t, b->peak_bytes.count ? vw_byte_text(peak).text : "-");
     }
     vw_table_end(&t);
     if (n->batch_count > BATCH_ROWS)
@@ -247,6 +256,7 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
         cm_out_char(&io->out, '\n');
         write_latency(io, n);
         write_spread(io, n);
+        vw_session_course_text(io, n);
         vw_latency_bars(io, &n->latency);
     }
     vw_session_ops_text(io, s, n);

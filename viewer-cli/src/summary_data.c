@@ -120,6 +120,10 @@ static void json_batches(cm_json *j, const an_session *n)
         cm_json_uint(j, b->latency.count);
         key_number(j, "p50_us", p50_us, 3);
         key_number(j, "per_sample_us", b->size > 0 ? p50_us / (double)b->size : (double)NAN, 3);
+        key_number(j, "peak_bytes",
+                   b->peak_bytes.count ? (double)cm_histogram_percentile(&b->peak_bytes, 500000)
+                                       : (double)NAN,
+                   0);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -162,6 +166,7 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n)
     vw_session_ops_json(j, s, n);
     vw_session_memory_json(j, n);
     json_batches(j, n);
+    vw_session_course_json(j, s, n);
     empty_list(j, "outliers");
     cm_json_end(j);
 }

@@ -45,5 +45,9 @@ void vw_session_loading_json(cm_json *j, const an_session *n);
 void vw_session_memory_text(vw_io *io, const an_session *n);
 void vw_session_memory_json(cm_json *j, const an_session *n);
 
+// How its runs went over time: warming up, drift, tokens; in JSON also its inputs.
+void vw_session_course_text(vw_io *io, const an_session *n);
+void vw_session_course_json(cm_json *j, const an_summary *s, const an_session *n);
+
 // ORT refused to create it: it has no runs and is told among the failures.
 bool vw_session_failed(const an_session *n);

@@ -20,6 +20,8 @@
 #pragma once
 
 #include "analysis/counters.h"
+#include "analysis/generation.h"
+#include "analysis/intervals.h"
 #include "analysis/machine.h"
 #include "analysis/memory.h"
 #include "analysis/ops.h"
@@ -56,6 +58,7 @@ typedef struct an_jitter {
 typedef struct an_batch {
     int64_t size;
     cm_histogram latency;
+    cm_histogram peak_bytes; // most that a run had at once, of runs that allocated
 } an_batch;
 
 typedef struct an_shape_use {
@@ -101,8 +104,14 @@ typedef struct an_session {
     uint64_t runs_without_shape;
     an_loading loading;
     an_repeats repeats;
-    an_memory *memory;   // NULL: nothing was recorded
-    an_series series;    // latencies of successful runs, nanoseconds
+    an_memory *memory;         // NULL: nothing was recorded
+    an_generation *generation; // NULL: its inputs never changed
+    int64_t last_inputs;
+    an_run_time last_run;
+    int64_t counted_begin_ns, counted_end_ns; // of successful runs that are not left out
+    uint64_t warmup_runs;                     // left out of latencies and tables on demand
+    struct an_joined_run *joined;             // the last AN_JOINED_RUNS, for memory by batch size
+    an_series series;                         // latencies of successful runs, nanoseconds
     an_series run_peaks; // most that a run had at once, bytes; of runs that allocated
 } an_session;
 
@@ -132,8 +141,18 @@ typedef struct an_device {
     char *provider, *type, *vendor; // never NULL
 } an_device;
 
+// What else to keep, for comparisons (diff.h). All zero: what a summary needs.
+typedef struct an_summary_options {
+    size_t series;   // runs of each session that are kept one by one; 0: AN_SUMMARY_SERIES
+    bool op_batches; // an_ops_next_batches()
+    // Runs that latencies, batch and shape tables and throughput leave out: those up to this number
+    // of each session, or up to the number that the map has for the session.
+    int64_t warmup_runs;
+    const cm_map *warmup_ends;
+} an_summary_options;
+
 typedef struct an_summary {
-    size_t series_most;
+    an_summary_options options;
     cm_histogram overhead; // what recording one run cost, of the runs that measured it
     an_process *processes;
     size_t process_count, process_capacity;
@@ -159,12 +178,6 @@ typedef struct an_summary {
     size_t shape_uses; // of all sessions, against AN_MAX_SHAPES
     char *damage;      // NULL: the file is whole
 } an_summary;
-
-// What else to keep, for comparisons (diff.h). All zero: what a summary needs.
-typedef struct an_summary_options {
-    size_t series;   // runs of each session that are kept one by one; 0: AN_SUMMARY_SERIES
-    bool op_batches; // an_ops_next_batches()
-} an_summary_options;
 
 // Reads `reader` to its end.
 cm_status an_summarize(tm_reader *reader, an_summary **out);
@@ -200,3 +213,14 @@ double an_session_jitter_ns(const an_session *s);
 double an_session_stddev_ns(const an_session *s);
 double an_session_first_ns(const an_session *s);
 double an_session_load_ns(const an_session *s);
+// Runs under way in the mean, from the first begin to the last end.
+double an_session_concurrency(const an_session *s);
+
+// How the latency changed over the recording: that of the later half of the runs by that of the
+// earlier half, after warming up (series.h).
+typedef struct an_stability {
+    uint64_t warmup_runs; // 0: none, or not to be told
+    an_interval drift;    // a ratio
+    const char *verdict;  // "steady", "slower", "faster", "inconclusive"
+} an_stability;
+cm_status an_session_stability(const an_session *s, an_stability *out);
