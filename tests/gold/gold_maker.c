@@ -262,6 +262,7 @@ int main(void)
     make_odd_memory();
     make_counters();
     make_diff();
+    make_generation();
     make_recording();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);

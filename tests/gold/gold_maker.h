@@ -44,5 +44,8 @@ void make_counters(void);
 // Pairs of files for `diff`, in gold_diff.c.
 void make_diff(void);
 
+// A language model and runs that warm up and drift, in gold_generation.c.
+void make_generation(void);
+
 // Recordings, in gold_recording.c.
 void make_recording(void);

@@ -22,8 +22,8 @@ static void write_stability(vw_io *io, const an_session *n)
 {
     an_stability s;
     const char *separator = "  ";
-    if (an_session_stability(n, &s) != CM_OK)
-        return;
+    if (generation_of(n) || an_session_stability(n, &s) != CM_OK)
+        return; // with each token there is more to do
     if (n->warmup_runs) {
         cm_out_printf(&io->out, "%sleft out: %llu run%s of warming up", separator,
                       (unsigned long long)n->warmup_runs, n->warmup_runs == 1 ? "" : "s");
@@ -36,8 +36,7 @@ static void write_stability(vw_io *io, const an_session *n)
     if (strcmp(s.verdict, "slower") == 0 || strcmp(s.verdict, "faster") == 0) {
         cm_out_text(&io->out, separator);
         vw_style_on(io, VW_WARN);
-        cm_out_printf(&io->out, "the later half is %.1f %% %s", fabs(s.drift.value - 1) * 100,
-                      s.verdict);
+        cm_out_printf(&io->out, "runs became %.1f %% %s", fabs(s.drift.value - 1) * 100, s.verdict);
         vw_style_off(io, VW_WARN);
         cm_out_printf(&io->out, " (95 %% sure of %+.1f to %+.1f %%)", (s.drift.low - 1) * 100,
                       (s.drift.high - 1) * 100);

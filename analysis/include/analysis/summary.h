@@ -216,8 +216,8 @@ double an_session_load_ns(const an_session *s);
 // Runs under way in the mean, from the first begin to the last end.
 double an_session_concurrency(const an_session *s);
 
-// How the latency changed over the recording: that of the later half of the runs by that of the
-// earlier half, after warming up (series.h).
+// How the latency changed over the recording: at its end by that after warming up (series.h), along
+// a slope through the medians of groups of runs. Steady: within 5 %.
 typedef struct an_stability {
     uint64_t warmup_runs; // 0: none, or not to be told
     an_interval drift;    // a ratio
