@@ -113,13 +113,16 @@ cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id
     c->last_target_id = t.id;
     c->targets[c->target_count++] = t;
     co_anchor now = co_anchor_now();
-    const int64_t row[] = {[TM_process_process] = t.id,
-                           [TM_process_pid] = target->pid,
-                           [TM_process_parent] = target->parent_id,
-                           [TM_process_time] = (int64_t)now.ticks,
-                           [TM_process_how] = target->how,
-                           [TM_process_program] =
-                               co_intern(c, target->program, strlen(target->program))};
+    const int64_t row[] = {
+        [TM_process_process] = t.id,
+        [TM_process_pid] = target->pid,
+        [TM_process_parent] = target->parent_id,
+        [TM_process_time] = (int64_t)now.ticks,
+        [TM_process_how] = target->how,
+        [TM_process_program] = co_intern(c, target->program, strlen(target->program)),
+        [TM_process_command_line] =
+            target->command_line ? co_intern(c, target->command_line, strlen(target->command_line))
+                                 : 0};
     co_pending_add(&c->pending, TM_KIND_process, row);
     *out_id = t.id;
     return CM_OK;

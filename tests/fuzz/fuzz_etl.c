@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (co_etl_open_memory(data, len, &e) != CM_OK)
         return 0;
     if (co_etl_census_create(co_etl_header_of(e), &l.census) != CM_OK ||
-        co_etl_people_create(&l.people) != CM_OK ||
+        co_etl_people_create(true, &l.people) != CM_OK ||
         co_etl_read(e, CO_ETL_BY_FILE, &by_file) != CM_OK)
         abort();
     print(l.census);

@@ -49,7 +49,7 @@ int64_t text(const char *s)
 
 void process_and_module(void)
 {
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\Program Files\\nodejs\\node.exe"));
+    ROW(process, 1, 4242, 0, 0, 0, text("C:\\Program Files\\nodejs\\node.exe"), 0);
     ROW(clock, 0, 1000, 2000, 1767323045678901234);
     ROW(overhead, 1, 40 * MS, 118);
     ROW(module, 1, 1, 30 * MS,
@@ -135,7 +135,7 @@ static void make_basic(void)
 static void make_no_ort(void)
 {
     begin("no_ort.ortl");
-    ROW(process, 1, 77, 0, 0, 0, text("C:\\Windows\\System32\\notepad.exe"));
+    ROW(process, 1, 77, 0, 0, 0, text("C:\\Windows\\System32\\notepad.exe"), 0);
     ROW(process_end, 1, 1500 * MS, 0, 0xc0000005);
     end();
 }
@@ -144,8 +144,8 @@ static void make_no_ort(void)
 static void make_attached(void)
 {
     begin("attached.ortl");
-    ROW(process, 1, 500, 0, 0, 1, text("C:\\Python\\python.exe"));
-    ROW(process, 2, 501, 1, 5 * MS, 2, text("C:\\Python\\real\\python.exe"));
+    ROW(process, 1, 500, 0, 0, 1, text("C:\\Python\\python.exe"), 0);
+    ROW(process, 2, 501, 1, 5 * MS, 2, text("C:\\Python\\real\\python.exe"), 0);
     ROW(module, 1, 2, 6 * MS, text("C:\\Python\\onnxruntime_pybind11_state.pyd"), text("1.20.1"), 0,
         40, 1);
     ROW(module, 2, 2, 7 * MS, text("D:\\other\\onnxruntime.dll"), text("1.15.0"), 0, 38, 0);
@@ -166,7 +166,7 @@ static void make_attached(void)
 static void make_hostile(void)
 {
     begin("hostile.ortl");
-    ROW(process, 1, 13, 0, 0, 0, text("C:\\\x1b[31m\x07 evil\x1b]0;title\x07.exe"));
+    ROW(process, 1, 13, 0, 0, 0, text("C:\\\x1b[31m\x07 evil\x1b]0;title\x07.exe"), 0);
     ROW(module, 1, 1, 1 * MS, text("a\xff\xfe,\"quoted\"\n.dll"), text("1.\x1b[2J"), 0, 1, 0);
     ROW(session, 1, 1, 2 * MS, 1 * MS, 0, 0,
         text("\xe6\xa8\xa1\xe5\x9e\x8b \xe2\x80\xae"

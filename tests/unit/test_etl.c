@@ -293,7 +293,7 @@ static int64_t use(const uint8_t *bytes, size_t len)
         return -1;
     }
     TEST_ASSERT_EQUAL(CM_OK, co_etl_census_create(co_etl_header_of(e), &census));
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(&people));
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(false, &people));
     void *both[] = {census, people};
     co_etl_visitor v = {.context = both, .event = census_and_people};
     TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));

@@ -188,8 +188,8 @@ static void test_messages_are_grouped(void)
 
 static void test_target_losses_and_overhead(void)
 {
-    ROW(process, 2, 20, 1, 0, 2, TEXT("child.exe"));
-    ROW(process, 1, 10, 0, 1, 0, TEXT("parent.exe"));
+    ROW(process, 2, 20, 1, 0, 2, TEXT("child.exe"), 0);
+    ROW(process, 1, 10, 0, 1, 0, TEXT("parent.exe"), 0);
     ROW(process_end, 1, 50 * MS, 0, 42);
     ROW(overhead, 1, 1, 100);
     ROW(overhead, 2, 1, 9000); // interrupted: the median is what counts
@@ -219,7 +219,7 @@ static void counter(int64_t id, const char *name, int64_t per_unit, int64_t tota
 
 static void test_processor_and_memory_of_the_target(void)
 {
-    ROW(process, 1, 4242, 0, 0, 0, TEXT("app.exe"));
+    ROW(process, 1, 4242, 0, 0, 0, TEXT("app.exe"), 0);
     counter(1, "cpu_user", 1000000, 1);
     counter(2, "cpu_kernel", 1000000, 1);
     counter(3, "peak_working_set", 1, 0);

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <windows.h>
@@ -74,15 +75,18 @@ static cm_status attach(const loop *l, inj_target *target)
 // A target that was attached; disarms it on failure.
 static cm_status record(loop *l, inj_target *target, int how, uint32_t parent_id)
 {
+    char *command_line = l->options->command_line ? inj_command_line_of(target) : NULL;
     co_target facts = {.section = target->section_view,
                        .ring_count = target->channel.ring_count,
                        .ring_bytes = target->channel.ring_bytes,
                        .pid = target->pid,
                        .parent_id = parent_id,
                        .how = how,
-                       .program = target->program};
+                       .program = target->program,
+                       .command_line = command_line};
     followed f = {.target = target, .root = how != HOW_CHILD};
     cm_status status = co_target_add(l->capture, &facts, &f.id);
+    free(command_line);
     if (status != CM_OK)
         return disarm_after(target, status);
     l->followed[l->count++] = f;

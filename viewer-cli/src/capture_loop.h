@@ -15,6 +15,7 @@ typedef struct vw_capture_options {
     uint32_t hook_flags; // ORT_HOOK_* of hook_contract.h
     co_op_choice ops;    // whose operators get into the file
     bool progress;       // a moving line on standard error
+    bool command_line;   // record those of the processes
     double duration_s;   // 0: until the end
     inj_channel_size channel;
     co_counters_options counters;

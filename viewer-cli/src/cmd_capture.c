@@ -18,7 +18,7 @@
 
 typedef struct capture_args {
     const char *output, *ops, *alloc, *ort_events, *etw;
-    bool quiet, strict, no_children, no_hooks;
+    bool quiet, strict, no_children, no_hooks, command_line;
     vw_number duration, rings, ring_kib, etw_buffers;
     vw_counter_args counters;
 } capture_args;
@@ -132,6 +132,7 @@ static cm_status read_options(const capture_args *a, vw_capture_options *out)
     *out = (vw_capture_options){.output = a->output,
                                 .hook_flags = a->no_children ? 0 : ORT_HOOK_FOLLOW_CHILDREN,
                                 .duration_s = a->duration.seconds,
+                                .command_line = a->command_line,
                                 .channel = {TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT}};
     CM_TRY(read_ops(a->ops, &out->hook_flags, &out->ops));
     CM_TRY(read_alloc(a->alloc, &out->hook_flags));
@@ -275,6 +276,8 @@ static const vw_option capture_options[] = {
      "stay out of the process: only what --etw and --counters see from outside"},
     {"no-children", 0, VW_FLAG, offsetof(capture_args, no_children), NULL,
      "do not follow the processes that it starts"},
+    {"command-line", 0, VW_FLAG, offsetof(capture_args, command_line), NULL,
+     "also record the command lines of the followed processes"},
     {"quiet", 'q', VW_FLAG, offsetof(capture_args, quiet), NULL,
      "no progress, no summary at the end"},
     {"strict", 0, VW_FLAG, offsetof(capture_args, strict), NULL,

@@ -19,7 +19,7 @@
 
 typedef struct import_args {
     const char *output;
-    bool json, quiet;
+    bool json, quiet, command_line;
 } import_args;
 
 // What the first reading finds out.
@@ -53,12 +53,12 @@ static bool on_progress(void *context, uint64_t bytes, uint64_t total)
     return true;
 }
 
-static cm_status look_first(co_etl *recording, bool quiet, first_look *l)
+static cm_status look_first(co_etl *recording, const import_args *a, first_look *l)
 {
     co_etl_visitor visitor = {l, on_event, on_buffer, on_damage, on_progress};
     CM_TRY(co_etl_census_create(co_etl_header_of(recording), &l->census));
-    CM_TRY(co_etl_people_create(&l->people));
-    l->progress = vw_progress_begin("reading events", quiet);
+    CM_TRY(co_etl_people_create(a->command_line, &l->people));
+    l->progress = vw_progress_begin("reading events", a->quiet);
     cm_status status = co_etl_read(recording, CO_ETL_BY_FILE, &visitor);
     vw_progress_end(&l->progress);
     return status;
@@ -175,7 +175,7 @@ static cm_status import(vw_io *io, const import_args *a, const char *input, co_e
                                  "file with -o.");
     if (output)
         CM_TRY(cm_file_can_create(output));
-    CM_TRY(look_first(recording, a->quiet, l));
+    CM_TRY(look_first(recording, a, l));
     if (a->json)
         print_json(io, input, recording, l->census);
     else if (!a->quiet)
@@ -202,6 +202,8 @@ static const vw_option import_options[] = {
      "the timeline to write (default: the recording's name with .ortl, in this folder)"},
     {"json", 0, VW_FLAG, offsetof(import_args, json), NULL,
      "print what is in the recording as one JSON document; write a timeline only with -o"},
+    {"command-line", 0, VW_FLAG, offsetof(import_args, command_line), NULL,
+     "also record the command lines of processes with ONNX Runtime"},
     {"quiet", 'q', VW_FLAG, offsetof(import_args, quiet), NULL, "no progress, no text"},
 };
 
@@ -217,7 +219,7 @@ const vw_command vw_command_import = {
                "profile,\n"
                "page faults, disk transfers, interrupts. Of processes without ONNX Runtime only "
                "the name is\n"
-               "kept; command lines and names of opened files never are. What is damaged or "
+               "kept; names of opened files never are. What is damaged or "
                "unknown in the\n"
                "recording is counted and passed over. docs/etl.md says what is read.",
     .options = import_options,

@@ -23,6 +23,7 @@ typedef struct co_target {
     uint32_t parent_id; // of a target that this one is a child of, as co_target_add gave it; 0 none
     int how;            // timeline/kinds.h: process.how
     const char *program;
+    const char *command_line; // NULL: nobody asked for it
 } co_target;
 
 typedef struct co_stats {

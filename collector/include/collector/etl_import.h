@@ -3,15 +3,16 @@
 // by co_etl_people) finds out who is who, the second (by time) writes the rows.
 //
 // Followed are the processes that have ONNX Runtime in them: by its own events or by its library.
-// Only of those the timeline gets images; of all others the name of the program. Command lines and
-// names of files that anybody used are never written.
+// Only of those the timeline gets images; of all others the name of the program. Their command
+// lines are written only if somebody asked for them; those of others and the names of files that
+// anybody used are never written.
 #pragma once
 
 #include "collector/etl.h"
 
 typedef struct co_etl_people co_etl_people;
 
-cm_status co_etl_people_create(co_etl_people **out);
+cm_status co_etl_people_create(bool command_lines, co_etl_people **out);
 void co_etl_people_destroy(co_etl_people *p);
 void co_etl_people_event(co_etl_people *p, const co_etl_event *event);
 

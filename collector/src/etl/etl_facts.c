@@ -33,6 +33,8 @@ enum { ETL_FIELDS_DiskIo(P_DISK) };
 enum { ETL_FIELDS_DiskFlush(P_FLUSH) };
 #define P_DPC(name, type, since, until) PLACE(DPC, name, type)
 enum { ETL_FIELDS_Dpc(P_DPC) };
+#define P_INTERVAL(name, type, since, until) PLACE(INTERVAL, name, type)
+enum { ETL_FIELDS_Interval(P_INTERVAL) };
 #define P_MSTART(name, type, since, until) PLACE(MSTART, name, type)
 enum { ETL_FIELDS_ManifestProcessStart(P_MSTART) };
 #define P_MSTOP(name, type, since, until) PLACE(MSTOP, name, type)
@@ -68,6 +70,7 @@ static void process_fact(const co_etl_value *v, etl_fact *f)
     f->parent = u32(&v[PROCESS_ParentId_U32]);
     f->exit_code = small(&v[PROCESS_ExitStatus_I32]);
     f->name = text(&v[PROCESS_ImageFileName_ANSI], false);
+    f->command_line = text(&v[PROCESS_CommandLine_UTF16], true);
 }
 
 static void thread_fact(const co_etl_value *v, etl_fact *f)
@@ -173,6 +176,13 @@ static void interrupt_fact(const co_etl_value *v, int what, etl_fact *f)
     f->address = v[DPC_Routine_POINTER].number;
 }
 
+static void interval_fact(const co_etl_value *v, etl_fact *f)
+{
+    f->kind = ETL_FACT_INTERVAL;
+    f->what = small(&v[INTERVAL_Source_U32]);
+    f->duration = v[INTERVAL_NewInterval_U32].number;
+}
+
 #define KEY(group, opcode) (ETL_GROUP_##group << 8 | (opcode))
 
 // What the processors and disks do.
@@ -188,6 +198,11 @@ static void work_fact(unsigned key, const co_etl_value *v, etl_fact *f)
         break;
     case KEY(PERFINFO, 46):
         profile_fact(v, f);
+        break;
+    case KEY(PERFINFO, 72):
+    case KEY(PERFINFO, 73):
+    case KEY(PERFINFO, 74):
+        interval_fact(v, f);
         break;
     case KEY(MEMORY, 32):
         hard_fault_fact(v, f);

@@ -32,7 +32,8 @@ static void write_followed(etl_import *m, const etl_life *life)
         [TM_process_parent] = parent && parent->followed ? parent->number : 0,
         [TM_process_time] = begin_of(m, life),
         [TM_process_how] = HOW_RECORDING,
-        [TM_process_program] = text_id(m, co_etl_people_name(m->people, life))};
+        [TM_process_program] = text_id(m, co_etl_people_name(m->people, life)),
+        [TM_process_command_line] = text_id(m, co_etl_people_command_line(m->people, life))};
     co_etl_row(m, TM_KIND_process, process);
     const int64_t module[] = {
         [TM_module_module] = life->module, // one a process: its events do not say more

@@ -19,7 +19,7 @@
 typedef struct note {
     uint32_t id, owner;
     int64_t time;
-    uint32_t name;
+    uint32_t name, command_line;
     int32_t exit_code;
     uint32_t order;
     uint8_t action; // etl_action
@@ -39,14 +39,16 @@ struct co_etl_people {
     ort_process *ort;
     uint32_t ort_count;
     uint64_t missing;
+    bool command_lines; // somebody asked for them
 };
 
-cm_status co_etl_people_create(co_etl_people **out)
+cm_status co_etl_people_create(bool command_lines, co_etl_people **out)
 {
     co_etl_people *p = calloc(1, sizeof *p);
     if (!p)
         return cm_fail(CM_NO_MEMORY, "There is not enough memory to read the recording.");
     cm_buf_append_byte(&p->texts, 0); // text 0: none
+    p->command_lines = command_lines;
     *out = p;
     return CM_OK;
 }
@@ -82,6 +84,17 @@ static uint32_t keep_text(co_etl_people *p, const char *text)
         return 0;
     cm_buf_append(&p->texts, text, len);
     return p->texts.failed ? 0 : (uint32_t)at;
+}
+
+// Held for all processes, since only the end of the recording tells which ones are followed; only
+// theirs are ever written.
+static uint32_t keep_command_line(co_etl_people *p, etl_text text)
+{
+    char line[4096];
+    if (!p->command_lines || !text.bytes)
+        return 0;
+    co_etl_text_utf8(text, line, sizeof line);
+    return keep_text(p, line);
 }
 
 // NULL when there are too many.
@@ -136,6 +149,7 @@ static void take_fact(co_etl_people *p, const etl_fact *f, int64_t time)
         n.id = f->pid;
         n.owner = f->parent;
         n.name = keep_text(p, co_etl_base_name(name));
+        n.command_line = keep_command_line(p, f->command_line);
         add_note(p, &p->process_notes, n);
     } else if (f->kind == ETL_FACT_THREAD && f->action != ETL_NAMED) {
         n.id = f->tid;
@@ -242,6 +256,8 @@ static void settle(cm_buf *notes, cm_buf *lives)
         }
         if (!last->name)
             last->name = n[i].name;
+        if (!last->command_line)
+            last->command_line = n[i].command_line;
         if (last->owner == CO_ETL_UNKNOWN)
             last->owner = n[i].owner;
         if (n[i].action == ETL_ENDS && !last->ended) {
@@ -317,6 +333,11 @@ const etl_life *co_etl_people_owner(const co_etl_people *p, uint32_t tid, int64_
 const char *co_etl_people_name(const co_etl_people *p, const etl_life *life)
 {
     return life->name ? (const char *)p->texts.data + life->name : "";
+}
+
+const char *co_etl_people_command_line(const co_etl_people *p, const etl_life *life)
+{
+    return life->command_line ? (const char *)p->texts.data + life->command_line : "";
 }
 
 const char *co_etl_people_version(const co_etl_people *p, uint32_t pid)

@@ -12,12 +12,13 @@ typedef struct etl_life {
     uint32_t id;    // pid or tid
     uint32_t owner; // the parent's pid, or the thread's pid
     int64_t begin, end;
-    uint32_t name;     // in the texts, 0: none
-    uint32_t number;   // of a process in the timeline, from 1; live: 0 until a row needs it
-    uint32_t module;   // of a followed process: its one module in the timeline
-    int32_t exit_code; // of a process that ended
-    bool began, ended; // false: it was there before, or still is
-    bool followed;     // it has ONNX Runtime
+    uint32_t name;         // in the texts, 0: none
+    uint32_t command_line; // in the texts, 0: none or nobody asked for it
+    uint32_t number;       // of a process in the timeline, from 1; live: 0 until a row needs it
+    uint32_t module;       // of a followed process: its one module in the timeline
+    int32_t exit_code;     // of a process that ended
+    bool began, ended;     // false: it was there before, or still is
+    bool followed;         // it has ONNX Runtime
 } etl_life;
 
 // Once all events are there; before any question.
@@ -31,6 +32,7 @@ const etl_life *co_etl_people_process(const co_etl_people *p, uint32_t pid, int6
 const etl_life *co_etl_people_owner(const co_etl_people *p, uint32_t tid, int64_t time);
 
 const char *co_etl_people_name(const co_etl_people *p, const etl_life *life);
+const char *co_etl_people_command_line(const co_etl_people *p, const etl_life *life);
 
 // Of a followed process: the version of ORT that it told, and where its library is; "" unknown.
 const char *co_etl_people_version(const co_etl_people *p, uint32_t pid);

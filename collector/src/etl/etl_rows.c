@@ -177,13 +177,26 @@ static void interrupt_row(etl_import *m, const co_etl_event *e, const etl_fact *
     co_etl_row(m, TM_KIND_interrupt, row);
 }
 
+// One that counts something else than time is kept as it is: a number of events.
+static void interval_row(etl_import *m, const co_etl_event *e, const etl_fact *f, int64_t ns)
+{
+    (void)e;
+    const int64_t row[] = {[TM_profiling_time] = ns,
+                           [TM_profiling_source] = f->what,
+                           [TM_profiling_interval] =
+                               (int64_t)f->duration * (f->what == 0 ? 100 : 1)};
+    if (f->duration)
+        co_etl_row(m, TM_KIND_profiling, row);
+}
+
 void co_etl_write_fact(etl_import *m, const co_etl_event *e, const etl_fact *f)
 {
     static void (*const rows[])(etl_import *, const co_etl_event *, const etl_fact *, int64_t) = {
-        [ETL_FACT_THREAD] = thread_row,   [ETL_FACT_IMAGE] = image_row,
-        [ETL_FACT_SWITCH] = switch_row,   [ETL_FACT_READY] = ready_row,
-        [ETL_FACT_PROFILE] = profile_row, [ETL_FACT_FAULT] = fault_row,
-        [ETL_FACT_DISK] = disk_row,       [ETL_FACT_INTERRUPT] = interrupt_row,
+        [ETL_FACT_THREAD] = thread_row,     [ETL_FACT_IMAGE] = image_row,
+        [ETL_FACT_SWITCH] = switch_row,     [ETL_FACT_READY] = ready_row,
+        [ETL_FACT_PROFILE] = profile_row,   [ETL_FACT_FAULT] = fault_row,
+        [ETL_FACT_DISK] = disk_row,         [ETL_FACT_INTERRUPT] = interrupt_row,
+        [ETL_FACT_INTERVAL] = interval_row,
     };
     if (rows[f->kind]) // processes are written before all others
         rows[f->kind](m, e, f, co_etl_ns(m->header, e->time));

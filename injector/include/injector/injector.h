@@ -102,6 +102,10 @@ inj_wait inj_target_wait(inj_target *target, uint32_t timeout_ms);
 // False while it runs.
 bool inj_target_exit_code(const inj_target *target, uint32_t *out);
 
+// The command line that it was started with, UTF-8, to be freed with free(); NULL if it does not
+// say. Only for a user who asked for it: there may be anything in it.
+char *inj_command_line_of(const inj_target *target);
+
 // Unmaps, closes, frees. Neither disarms nor kills.
 void inj_target_close(inj_target *target);
 

@@ -12,8 +12,10 @@
 #pragma once
 
 #define TM_COLUMNS_process(C)                                                                      \
-    C(process, ID) C(pid, INT) C(parent, ID) C(time, TIME) C(how, INT) C(program, STR)
-// how: 0 launched, 1 attached, 2 child of a followed process, 3 found in a recording of the system
+    C(process, ID)                                                                                 \
+    C(pid, INT) C(parent, ID) C(time, TIME) C(how, INT) C(program, STR) C(command_line, STR)
+// command_line: only where somebody asked for it (--command-line). how: 0 launched, 1 attached, 2
+// child of a followed process, 3 found in a recording of the system
 #define TM_COLUMNS_process_end(C) C(process, ID) C(time, TIME) C(reason, INT) C(exit_code, INT)
 // reason: 0 exited, 1 detached or capture stopped (exit_code -1), 2 killed by us
 #define TM_COLUMNS_module(C)                                                                       \
@@ -233,6 +235,9 @@
 // Something about the machine that is told once, such as ("gpu", 0, "driver", "31.0.15.3623").
 // number: which of several, -1 = there is one. A fact is a text, or a number: text is then 0. What
 // the system does not tell has no row.
+#define TM_COLUMNS_profiling(C) C(time, TIME) C(source, INT) C(interval, DUR)
+// How often profile rows come from now on, or have come all the time. source: 0 the timer; other
+// numbers are hardware counters (KPROFILE_SOURCE), whose interval is a number of their events.
 
 #define TM_KINDS(K)                                                                                \
     K(process)                                                                                     \
@@ -266,4 +271,5 @@
     K(sampling)                                                                                    \
     K(bystander)                                                                                   \
     K(thread)                                                                                      \
-    K(image) K(sched) K(ready) K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory) K(fact)
+    K(image)                                                                                       \
+    K(sched) K(ready) K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory) K(fact) K(profiling)
