@@ -219,9 +219,10 @@ static void keep_greater(double *best, double value)
         *best = value;
 }
 
-typedef struct clock_facts {
+typedef struct facts_of_run {
     double percent[2], mhz[2]; // of its core, of the machine
-} clock_facts;
+    double cores[2];           // user, kernel
+} facts_of_run;
 
 static double first_known(const double values[2])
 {
@@ -229,7 +230,7 @@ static double first_known(const double values[2])
 }
 
 static void join_one(const series *n, const an_join_run *run, int64_t process, int64_t cpu,
-                     an_joined *out, clock_facts *clock)
+                     an_joined *out, facts_of_run *facts)
 {
     double seconds = 0;
     bool of_core = n->about == AN_ABOUT_CORE;
@@ -237,10 +238,10 @@ static void join_one(const series *n, const an_join_run *run, int64_t process, i
         return;
     switch (n->role) {
     case ROLE_PERFORMANCE:
-        clock->percent[!of_core] = level(n, run);
+        facts->percent[!of_core] = level(n, run);
         break;
     case ROLE_FREQUENCY:
-        clock->mhz[!of_core] = level(n, run);
+        facts->mhz[!of_core] = level(n, run);
         break;
     case ROLE_GPU:
         keep_greater(&out->gpu_percent, level(n, run));
@@ -251,7 +252,7 @@ static void join_one(const series *n, const an_join_run *run, int64_t process, i
     case ROLE_CPU_USER:
     case ROLE_CPU_KERNEL: {
         double cores = growth(n, run, &seconds) / seconds;
-        out->process_cpu = !an_known(out->process_cpu) ? cores : out->process_cpu + cores;
+        facts->cores[n->role == ROLE_CPU_KERNEL] = cores;
         break;
     }
     case ROLE_FAULTS:
@@ -271,17 +272,19 @@ static void join_run(const sampler *s, size_t run)
 {
     an_join *j = s->j;
     an_joined *out = &j->joined[run];
-    clock_facts clock = {{(double)NAN, (double)NAN}, {(double)NAN, (double)NAN}};
+    const double none = (double)NAN;
+    facts_of_run facts = {{none, none}, {none, none}, {none, none}};
     for (size_t i = 0; i < s->count; i++)
         if (s->series[i].count)
             join_one(&s->series[i], &j->runs[run], j->states[run].process, j->states[run].cpu, out,
-                     &clock);
+                     &facts);
+    out->process_cpu = facts.cores[0] + facts.cores[1]; // both, or it is not known
     if (!__builtin_isfinite(out->process_cpu) || out->process_cpu < 0)
         out->process_cpu = (double)NAN;
     // The frequency that Windows tells is the nominal one; how far from it a core is, the other
     // says.
-    out->clock_percent = first_known(clock.percent);
-    out->clock_mhz = first_known(clock.mhz) * out->clock_percent / 100;
+    out->clock_percent = first_known(facts.percent);
+    out->clock_mhz = first_known(facts.mhz) * out->clock_percent / 100;
 }
 
 cm_status an_join_counters(an_join *j, const an_source *source)

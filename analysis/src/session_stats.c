@@ -20,6 +20,7 @@ void an_session_init(an_session *s, int64_t id, size_t series_most)
     s->last_end_ns = INT64_MIN;
     s->counted_begin_ns = INT64_MAX;
     s->counted_end_ns = INT64_MIN;
+    s->flops = (double)NAN;
     an_loading_init(&s->loading);
     an_series_init(&s->series, series_most);
     an_series_init(&s->run_peaks, series_most);

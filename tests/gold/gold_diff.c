@@ -55,7 +55,7 @@ static void make_side(const char *path, bool after)
                         .cpu = "Example CPU @ 3.00GHz",
                         .cpu_count = after ? 4 : 8};
     check(tm_writer_create(path, &header, &g_writer));
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\app.exe"));
+    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\app.exe"), 0);
     ROW(module, 1, 1, 30 * MS, text("C:\\app\\onnxruntime.dll"), text(after ? "1.30.0" : "1.23.2"),
         text(""), 41, 0);
     model(1, after ? "D:\\ci\\models\\slower.onnx" : "C:\\work\\models\\slower.onnx", 30 * MS,

@@ -263,6 +263,7 @@ int main(void)
     make_counters();
     make_diff();
     make_generation();
+    make_machine();
     make_recording();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);

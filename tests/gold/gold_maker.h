@@ -46,6 +46,8 @@ void make_diff(void);
 
 // A language model and runs that warm up and drift, in gold_generation.c.
 void make_generation(void);
+// A file with the machine around the runs, in gold_machine.c.
+void make_machine(void);
 
 // Recordings, in gold_recording.c.
 void make_recording(void);

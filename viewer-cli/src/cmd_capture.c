@@ -160,6 +160,9 @@ static void print_summary(const char *path)
     cm_status status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = an_summarize(reader, &summary);
+    an_source source = vw_source_of(path);
+    if (status == CM_OK)
+        status = an_summary_join(summary, &source);
     if (status == CM_OK) {
         choice.energy.flops = vw_summary_flops(path, summary);
         vw_io_init_for(&io, CM_STDERR);

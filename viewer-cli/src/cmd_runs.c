@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ortscope runs FILE`: one line per run, filtered. Reads the file twice: shapes and messages may
-// stand behind the runs that they belong to. Memory does not depend on the number of runs.
+// stand behind the runs that they belong to. What the machine did around the runs is looked up for
+// a portion of them at a time, so that memory does not depend on their number.
 #include "commands.h"
 #include "run_list.h"
 #include "timeline_input.h"
@@ -136,10 +137,46 @@ typedef struct listing {
     const runs_args *args;
     left_out left_out;
     vw_run_printer printer;
+    vw_run *portion; // to be printed, at most AN_JOIN_MAX_RUNS
+    size_t portion_count;
+    const char *path;
+    cm_status status; // of the first portion that failed
     slowest slowest;
     uint64_t limit; // 0: none
     uint64_t printed, more;
 } listing;
+
+// Looks up what the machine did around the runs of the portion, and prints them.
+static cm_status print_portion(listing *l)
+{
+    an_join *join = NULL;
+    an_source source = vw_source_of(l->path);
+    cm_status status = an_join_create(&join);
+    for (size_t i = 0; status == CM_OK && i < l->portion_count; i++) {
+        const vw_run *r = &l->portion[i];
+        const an_join_run run = {r->session,  r->run,         r->thread,
+                                 r->begin_ns, r->duration_ns, r->in_flight};
+        if (!an_join_add(join, &run))
+            status = cm_fail(CM_NO_MEMORY, "There is not enough memory for so many runs.");
+    }
+    if (status == CM_OK)
+        status = an_join_read(join, &source);
+    if (status == CM_OK)
+        vw_run_printer_portion(&l->printer, l->portion, l->portion_count, join);
+    l->portion_count = 0;
+    an_join_destroy(join);
+    return status;
+}
+
+static void print_run(listing *l, const vw_run *run)
+{
+    if (l->status != CM_OK)
+        return;
+    l->portion[l->portion_count++] = *run;
+    l->printed++;
+    if (l->portion_count == AN_JOIN_MAX_RUNS)
+        l->status = print_portion(l);
+}
 
 static void take_run(listing *l, const vw_run *run)
 {
@@ -150,8 +187,7 @@ static void take_run(listing *l, const vw_run *run)
     } else if (l->limit && l->printed >= l->limit) {
         l->more++;
     } else {
-        vw_run_printer_add(&l->printer, run);
-        l->printed++;
+        print_run(l, run);
     }
 }
 
@@ -167,19 +203,20 @@ static cm_status read_runs(const char *path, listing *l)
             vw_run run = row_to_run(&block, row);
             take_run(l, &run);
         }
-        if (cm_out_failed(&l->printer.io->out))
+        if (cm_out_failed(&l->printer.io->out) || l->status != CM_OK)
             break;
     }
     qsort(l->slowest.runs, l->slowest.count, sizeof *l->slowest.runs, slowest_first);
     for (size_t i = 0; i < l->slowest.count; i++)
-        vw_run_printer_add(&l->printer, &l->slowest.runs[i]);
-    l->printed += l->slowest.count;
+        print_run(l, &l->slowest.runs[i]);
+    if (l->status == CM_OK)
+        l->status = print_portion(l);
     vw_run_printer_end(&l->printer, l->more);
     cm_out_flush(&l->printer.io->out);
     if (status == CM_END)
         vw_warn_of_damage(path, tm_reader_damage(reader));
     tm_reader_close(reader);
-    return status == CM_END ? CM_OK : status;
+    return status == CM_END || l->status != CM_OK ? l->status : status;
 }
 
 static cm_status check_args(const runs_args *a)
@@ -202,6 +239,7 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     listing l = {.args = a,
                  .left_out.warmup = {AN_WARMUP_RUNS, 0},
                  .slowest.wanted = (size_t)a->slowest.count};
+    listing l = {.args = a, .path = operands[0], .slowest.wanted = (size_t)a->slowest.count};
     vw_run_format format = a->json ? VW_RUNS_JSON : a->csv ? VW_RUNS_CSV : VW_RUNS_TEXT;
     cm_status status = check_args(a);
     if (status != CM_OK)
@@ -211,7 +249,8 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
                                                           : 0;
     vw_run_facts_init(&facts);
     l.slowest.runs = malloc((l.slowest.wanted + 1) * sizeof *l.slowest.runs);
-    if (!l.slowest.runs)
+    l.portion = malloc(AN_JOIN_MAX_RUNS * sizeof *l.portion);
+    if (!l.slowest.runs || !l.portion)
         status = cm_fail(CM_NO_MEMORY, "There is not enough memory for so many runs.");
     if (status == CM_OK && a->warmup)
         status = vw_read_warmup(a->warmup, &l.left_out.warmup);
@@ -227,6 +266,7 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
         vw_message("No runs match.");
     free(l.slowest.runs);
     cm_map_deinit(&l.left_out.ends);
+    free(l.portion);
     vw_run_facts_deinit(&facts);
     return status == CM_OK ? 0 : vw_failure(status);
 }
@@ -253,7 +293,12 @@ const vw_command vw_command_runs = {
     .usage = "[options] FILE",
     .details =
         "Runs come in the order of the file, which is nearly that in which they ended. Times "
-        "are\nsince the start of the recording: seconds, or with a unit (250ms, 2m).",
+        "are\nsince the start of the recording: seconds, or with a unit (250ms, 2m). The gap is "
+        "the time\n"
+        "since the session's run before. Where the recording tells: how much of its time the "
+        "run's\n"
+        "thread was on a processor, ready but without one, or preempted and by whom; page faults\n"
+        "(of the whole process, where only counters tell).",
     .options = runs_options,
     .option_count = sizeof runs_options / sizeof *runs_options,
     .args_size = sizeof(runs_args),

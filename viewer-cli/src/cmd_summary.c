@@ -79,6 +79,10 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = summarize(path, a->warmup, reader, &summary);
+        status = an_summarize(reader, &summary);
+    an_source source = vw_source_of(path);
+    if (status == CM_OK)
+        status = an_summary_join(summary, &source);
     if (status == CM_OK && choice.has_session)
         status = find_session(summary, choice.session, path);
     if (status == CM_OK) {

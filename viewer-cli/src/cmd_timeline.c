@@ -63,7 +63,8 @@ const vw_command vw_command_timeline = {
         "those that run inside Loop, If or Scan are indented. Begins are since that of the\n"
         "run. A bar shows where in the run the operator lies; a short one takes part of a\n"
         "column at least. A recording made with --alloc all also shows what each operator\n"
-        "allocated, and in the last line what the run had of its own, on the same axis.",
+        "allocated, and in the last line what the run had of its own, on the same axis. One with\n"
+        "context switches shows in the first line what the run's thread did.",
     .options = timeline_options,
     .option_count = sizeof timeline_options / sizeof *timeline_options,
     .args_size = sizeof(timeline_args),

@@ -3,6 +3,7 @@
 // ways to print it. Used by cmd_runs.c.
 #pragma once
 
+#include "analysis/join.h"
 #include "analysis/shapes.h"
 #include "common/json.h"
 #include "common/map.h"
@@ -35,8 +36,12 @@ typedef enum vw_run_format { VW_RUNS_TEXT, VW_RUNS_JSON, VW_RUNS_CSV } vw_run_fo
 typedef struct vw_run_printer {
     vw_io *io;
     const vw_run_facts *facts;
+    const an_join *join; // of the portion under way
     vw_run_format format;
     vw_table table;
+    vw_table_column columns[VW_TABLE_MAX_COLUMNS];
+    bool started, with_messages;
+    bool states, ready, faults, gaps; // columns that have something to show
     cm_json json;
     cm_out text; // for one cell
     char status[48];
@@ -44,6 +49,8 @@ typedef struct vw_run_printer {
 
 void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *facts,
                           vw_run_format format, bool with_messages);
-void vw_run_printer_add(vw_run_printer *p, const vw_run *run);
+// The first portion decides which columns of the text have something to show.
+void vw_run_printer_portion(vw_run_printer *p, const vw_run *runs, size_t count,
+                            const an_join *join);
 // `more`: how many matched and were not printed.
 void vw_run_printer_end(vw_run_printer *p, uint64_t more);

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A run as a table row, a JSON object or a CSV line (see run_list.h).
 #include "analysis/names.h"
+#include "analysis/summary.h"
+#include "around_view.h"
 #include "common/text.h"
 #include "run_list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const vw_table_column columns[] = {
-    {"begin", true, 0},    {"session", true, 0},   {"run", true, 0},   {"thread", true, 0},
-    {"latency", true, 0},  {"status", false, 0},   {"batch", true, 0}, {"in flight", true, 0},
-    {"inputs", false, 60}, {"message", false, 120}};
-#define COLUMN_COUNT (sizeof columns / sizeof *columns)
 
 void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *facts,
                           vw_run_format format, bool with_messages)
@@ -21,7 +17,7 @@ void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *fact
     p->facts = facts;
     p->format = format;
     cm_out_init_memory(&p->text);
-    vw_table_begin(&p->table, io, "", columns, COLUMN_COUNT - !with_messages);
+    p->with_messages = with_messages;
     if (format == VW_RUNS_JSON) {
         cm_json_init(&p->json, &io->out);
         cm_json_begin_object(&p->json, CM_JSON_INDENTED);
@@ -31,8 +27,40 @@ void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *fact
         cm_json_begin_array(&p->json, CM_JSON_INDENTED);
     } else if (format == VW_RUNS_CSV) {
         cm_out_text(&io->out, "begin_s,session,run,thread,latency_us,call,status,batch,in_flight,"
-                              "inputs,outputs,message\n");
+                              "inputs,outputs,message");
+        cm_out_text(&io->out, vw_run_machine_csv_titles);
+        cm_out_char(&io->out, '\n');
     }
+}
+
+// Only those that have something to show, so that the lines stay short.
+static void start_table(vw_run_printer *p)
+{
+    vw_table_column *c = p->columns;
+    size_t count = 0;
+    c[count++] = (vw_table_column){"begin", true, 0};
+    c[count++] = (vw_table_column){"session", true, 0};
+    c[count++] = (vw_table_column){"run", true, 0};
+    c[count++] = (vw_table_column){"thread", true, 0};
+    c[count++] = (vw_table_column){"latency", true, 0};
+    if (p->gaps)
+        c[count++] = (vw_table_column){"gap", true, 0};
+    if (p->states)
+        c[count++] = (vw_table_column){"on CPU", true, 0};
+    if (p->ready)
+        c[count++] = (vw_table_column){"ready", true, 0};
+    if (p->states)
+        c[count++] = (vw_table_column){"preempted by", false, 24};
+    if (p->faults)
+        c[count++] = (vw_table_column){"faults", true, 0};
+    c[count++] = (vw_table_column){"status", false, 0};
+    c[count++] = (vw_table_column){"batch", true, 0};
+    c[count++] = (vw_table_column){"in flight", true, 0};
+    c[count++] = (vw_table_column){"inputs", false, p->states ? 40 : 60};
+    if (p->with_messages)
+        c[count++] = (vw_table_column){"message", false, 120};
+    vw_table_begin(&p->table, p->io, "", c, count);
+    p->started = true;
 }
 
 static const char *shape_cell(vw_run_printer *p, int64_t id)
@@ -57,7 +85,48 @@ static const char *status_text(vw_run_printer *p, int64_t status)
     return status == 0 ? "ok" : p->status;
 }
 
-static void add_text(vw_run_printer *p, const vw_run *run)
+static void percent_cell(vw_table *t, double ns, int64_t of_ns)
+{
+    double percent = of_ns > 0 ? ns / (double)of_ns * 100 : 0;
+    if (!an_known(ns))
+        vw_table_text(t, "-");
+    else
+        vw_table_cell(t, "%.1f %%", percent);
+}
+
+// "3.1 % chrome.exe"
+static void preempted_cell(vw_run_printer *p, const vw_run *run, const an_joined *n)
+{
+    const an_slices *by = &n->preempted_by;
+    if (!an_known(n->preempted_ns) || n->preempted_ns <= 0) {
+        vw_table_text(&p->table, an_known(n->preempted_ns) ? "" : "-");
+        return;
+    }
+    vw_table_cell(&p->table, "%.1f %% %s", n->preempted_ns / (double)run->duration_ns * 100,
+                  by->count ? an_join_process_name(p->join, by->of[0].key) : "");
+}
+
+static void machine_cells(vw_run_printer *p, const vw_run *run, const an_joined *n)
+{
+    char gap[32] = "-";
+    if (an_known(n->gap_ns))
+        cm_format_ns(gap, sizeof gap, n->gap_ns);
+    if (p->gaps)
+        vw_table_text(&p->table, gap);
+    if (p->states)
+        percent_cell(&p->table, n->on_cpu_ns, run->duration_ns);
+    if (p->ready)
+        percent_cell(&p->table, n->ready_ns, run->duration_ns);
+    if (p->states)
+        preempted_cell(p, run, n);
+    double faults = an_known(n->page_faults) ? n->page_faults : n->hard_faults;
+    if (p->faults && an_known(faults))
+        vw_table_cell(&p->table, "%.0f", faults);
+    else if (p->faults)
+        vw_table_text(&p->table, "-");
+}
+
+static void add_text(vw_run_printer *p, const vw_run *run, const an_joined *n)
 {
     vw_table *t = &p->table;
     char latency[32];
@@ -69,6 +138,7 @@ static void add_text(vw_run_printer *p, const vw_run *run)
     vw_table_cell(t, "%lld", (long long)run->run);
     vw_table_cell(t, "%lld", (long long)run->thread);
     vw_table_text(t, latency);
+    machine_cells(p, run, n);
     vw_table_text(t, status_text(p, run->status));
     if (batch >= 0)
         vw_table_cell(t, "%lld", (long long)batch);
@@ -76,7 +146,7 @@ static void add_text(vw_run_printer *p, const vw_run *run)
         vw_table_text(t, "-");
     vw_table_cell(t, "%lld", (long long)run->in_flight);
     vw_table_text(t, shape_cell(p, run->inputs));
-    if (t->column_count == COLUMN_COUNT)
+    if (p->with_messages)
         vw_table_text(t, message ? message : "");
 }
 
@@ -126,7 +196,7 @@ static void json_key_int(cm_json *j, const char *key, int64_t value)
     cm_json_int(j, value);
 }
 
-static void add_json(vw_run_printer *p, const vw_run *run)
+static void add_json(vw_run_printer *p, const vw_run *run, const an_joined *n)
 {
     cm_json *j = &p->json;
     int64_t batch = batch_of(p, run);
@@ -153,10 +223,11 @@ static void add_json(vw_run_printer *p, const vw_run *run)
     json_key_int(j, "in_flight", run->in_flight);
     json_shape(p, "inputs", run->inputs);
     json_shape(p, "outputs", run->outputs);
+    vw_run_machine_json(j, p->join, n);
     cm_json_end(j);
 }
 
-static void add_csv(vw_run_printer *p, const vw_run *run)
+static void add_csv(vw_run_printer *p, const vw_run *run, const an_joined *n)
 {
     cm_out *out = &p->io->out;
     const char *message = vw_run_message(p->facts, run);
@@ -171,21 +242,35 @@ static void add_csv(vw_run_printer *p, const vw_run *run)
     cm_csv_text(out, shape_cell(p, run->inputs), false);
     cm_csv_text(out, shape_cell(p, run->outputs), false);
     cm_csv_text(out, message ? message : "", false);
+    vw_run_machine_csv(out, p->join, n);
     cm_out_char(out, '\n');
 }
 
-void vw_run_printer_add(vw_run_printer *p, const vw_run *run)
+static void look_at(vw_run_printer *p, const an_joined *n)
 {
-    switch (p->format) {
-    case VW_RUNS_TEXT:
-        add_text(p, run);
-        break;
-    case VW_RUNS_JSON:
-        add_json(p, run);
-        break;
-    case VW_RUNS_CSV:
-        add_csv(p, run);
-        break;
+    p->states = p->states || an_known(n->on_cpu_ns);
+    p->ready = p->ready || an_known(n->ready_ns);
+    p->faults = p->faults || an_known(n->page_faults) || an_known(n->hard_faults);
+    p->gaps = p->gaps || an_known(n->gap_ns);
+}
+
+void vw_run_printer_portion(vw_run_printer *p, const vw_run *runs, size_t count,
+                            const an_join *join)
+{
+    p->join = join;
+    if (p->format == VW_RUNS_TEXT && !p->started) {
+        for (size_t i = 0; i < count; i++)
+            look_at(p, an_join_get(join, i));
+        start_table(p);
+    }
+    for (size_t i = 0; i < count && !cm_out_failed(&p->io->out); i++) {
+        const an_joined *n = an_join_get(join, i);
+        if (p->format == VW_RUNS_TEXT)
+            add_text(p, &runs[i], n);
+        else if (p->format == VW_RUNS_JSON)
+            add_json(p, &runs[i], n);
+        else
+            add_csv(p, &runs[i], n);
     }
 }
 
@@ -197,7 +282,8 @@ void vw_run_printer_end(vw_run_printer *p, uint64_t more)
         cm_json_uint(&p->json, more);
         cm_json_end(&p->json);
     }
-    vw_table_end(&p->table);
+    if (p->started)
+        vw_table_end(&p->table);
     if (p->format == VW_RUNS_TEXT && more) {
         char count[32];
         cm_format_count(count, sizeof count, more);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finding a run and its operators in a file (see run_timeline.h). Four looks at the file: the run,
-// its operators, their names, its allocations. Memory is that of the operators of one run.
+// Finding a run and its operators in a file (see run_timeline.h). Several looks at the file: the
+// run, its operators, their names, its allocations, what its thread did. Memory is that of the
+// operators of one run.
 #include "run_timeline.h"
 
 #include "timeline_input.h"
@@ -35,6 +36,7 @@ void vw_timeline_deinit(vw_timeline *t)
     free(t->kernels);
     cm_map_deinit(&t->kernel_by_id);
     vw_run_allocs_deinit(&t->allocs);
+    vw_run_lane_deinit(&t->lane);
     tm_reader_close(t->reader);
     memset(t, 0, sizeof *t);
 }
@@ -64,6 +66,7 @@ static void take_run(vw_timeline *t, const tm_block *b, size_t row)
     t->begin_ns = b->columns[TM_run_begin][row];
     t->duration_ns = duration > 0 ? duration : 0;
     t->status = b->columns[TM_run_status][row];
+    t->in_flight = b->columns[TM_run_in_flight][row];
 }
 
 static cm_status tell_candidates(const char *path, const candidates *c, int64_t run,
@@ -300,6 +303,9 @@ cm_status vw_timeline_read(vw_timeline *t, const char *path, bool has_session, i
     CM_TRY(read_ops(t, path));
     CM_TRY(read_kernels(t, path));
     CM_TRY(vw_run_allocs_read(&t->allocs, path, t->session, t->run));
+    CM_TRY(vw_run_lane_read(
+        &t->lane, path,
+        &(an_join_run){t->session, t->run, t->thread, t->begin_ns, t->duration_ns, t->in_flight}));
     if (t->op_count)
         qsort(t->ops, t->op_count, sizeof *t->ops, by_thread_and_begin);
     find_self_times(t);

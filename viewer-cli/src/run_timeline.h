@@ -5,6 +5,7 @@
 #include "common/map.h"
 #include "op_view.h"
 #include "run_allocs.h"
+#include "run_lane.h"
 
 #define VW_TIMELINE_MAX_OPS 1000000
 
@@ -24,7 +25,7 @@ typedef struct vw_timeline_op {
 } vw_timeline_op;
 
 typedef struct vw_timeline {
-    int64_t session, run, thread, begin_ns, duration_ns, status;
+    int64_t session, run, thread, begin_ns, duration_ns, status, in_flight;
     vw_timeline_op *ops; // by thread (the run's own first) and begin
     size_t op_count, op_capacity;
     uint64_t ops_left_out; // beyond VW_TIMELINE_MAX_OPS
@@ -32,6 +33,7 @@ typedef struct vw_timeline {
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;
     vw_run_allocs allocs;
+    vw_run_lane lane;
     tm_reader *reader; // for the strings
     bool any_ops;      // the file has operators of other runs
     int64_t nearest;   // run of the session that has some, 0: none

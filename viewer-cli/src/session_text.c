@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One session of `ortscope summary` in full: facts, latencies, bars, batches, shapes, failures.
 #include "analysis/names.h"
+#include "around_view.h"
 #include "common/text.h"
 #include "op_view.h"
 #include "summary_view.h"
@@ -252,6 +253,8 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
     write_facts(io, s, n);
     vw_session_loading_text(io, s, n);
     vw_session_memory_text(io, n);
+    vw_session_machine_text(io, s, n);
+    vw_session_flops_text(io, s, n);
     if (n->latency.count) {
         cm_out_char(&io->out, '\n');
         write_latency(io, n);

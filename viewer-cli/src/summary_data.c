@@ -3,6 +3,7 @@
 // exactly those of the documentation, always all there; a fact that nobody recorded is null (or an
 // empty list), never a guess.
 #include "analysis/names.h"
+#include "around_view.h"
 #include "common/json.h"
 #include "common/text.h"
 #include "op_view.h"
@@ -165,6 +166,8 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n)
     vw_session_loading_json(j, n);
     vw_session_ops_json(j, s, n);
     vw_session_memory_json(j, n);
+    vw_session_machine_json(j, s, n);
+    vw_session_flops_json(j, s, n);
     json_batches(j, n);
     vw_session_course_json(j, s, n);
     empty_list(j, "outliers");
@@ -217,6 +220,7 @@ void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
             json_session(j, s, &s->sessions[i]);
     cm_json_end(j);
     vw_counters_json(j, s, energy);
+    vw_threads_json(j, s);
     json_messages(j, s);
     cm_json_key(j, "ort_events");
     cm_json_uint(j, s->ort_events);

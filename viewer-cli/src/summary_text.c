@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ortscope summary` for people: who ran what on which runtime, the sessions, what went wrong.
 #include "analysis/names.h"
+#include "around_view.h"
 #include "common/text.h"
 #include "op_view.h"
 #include "summary_view.h"
@@ -329,6 +330,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_totals(io, s);
     write_sessions(io, s, choice);
     vw_untold_ops_text(io, s);
+    vw_threads_text(io, s);
     write_failed_sessions(io, s, choice);
     write_messages(io, s);
     write_ort_events(io, s);

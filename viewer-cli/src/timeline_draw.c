@@ -144,6 +144,25 @@ static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const v
     cm_out_deinit(&cell);
 }
 
+// The first line: what the run's thread did.
+static void write_lane_line(vw_io *io, vw_table *table, const vw_timeline *t, size_t bar_columns,
+                            bool with_thread)
+{
+    cm_out cell;
+    cm_out_init_memory(&cell);
+    vw_table_text(table, "");
+    vw_table_text(table, "");
+    if (with_thread)
+        vw_table_cell(table, "%lld", (long long)t->thread);
+    if (t->allocs.count)
+        vw_table_text(table, "");
+    vw_table_text(table, "its thread");
+    vw_table_text(table, "");
+    vw_run_lane_draw(&cell, &t->lane, io->unicode, bar_columns);
+    vw_table_text(table, cm_out_string(&cell));
+    cm_out_deinit(&cell);
+}
+
 // The last line: what the run has of its own, on the same axis.
 static void write_memory_line(vw_io *io, vw_table *table, const vw_timeline *t, size_t bar_columns,
                               bool with_thread)
@@ -180,6 +199,8 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     columns[count++] = (vw_table_column){"node", false, 32};
     columns[count++] = (vw_table_column){axis, false, 0};
     vw_table_begin(&table, io, "", columns, count);
+    if (t->lane.count)
+        write_lane_line(io, &table, t, bar_columns, with_thread);
     for (size_t i = 0; i < t->op_count && !cm_out_failed(&io->out); i++)
         if (t->ops[i].shown)
             write_line(io, &table, t, &t->ops[i], bar_columns, with_thread);
@@ -193,6 +214,11 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_
     char text[32];
     write_head(io, t);
     if (t->op_count == 0) {
+        if (t->lane.count) {
+            vw_run_lane_draw(&io->out, &t->lane, io->unicode, bar_columns);
+            cm_out_char(&io->out, '\n');
+            vw_run_lane_legend(io, &t->lane);
+        }
         cm_out_flush(&io->out);
         if (t->nearest)
             vw_message("No operators of this run were recorded; the nearest run that has some is "
@@ -207,6 +233,8 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_
         return;
     }
     write_lines(io, t, bar_columns);
+    if (t->lane.count)
+        vw_run_lane_legend(io, &t->lane);
     if (hidden + t->ops_left_out) {
         cm_format_count(text, sizeof text, hidden + t->ops_left_out);
         cm_out_printf(&io->out, "%s more operators\n", text);
@@ -274,6 +302,7 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
     key_int(j, "status", t->status);
     key_int(j, "thread", t->thread);
     json_memory(j, &t->allocs);
+    vw_run_lane_json(j, &t->lane);
     cm_json_key(j, "ops");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < t->op_count; i++)

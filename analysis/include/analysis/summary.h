@@ -27,6 +27,7 @@
 #include "analysis/ops.h"
 #include "analysis/series.h"
 #include "analysis/shapes.h"
+#include "analysis/source.h"
 #include "common/histogram.h"
 #include "common/map.h"
 #include "timeline/timeline.h"
@@ -113,6 +114,7 @@ typedef struct an_session {
     struct an_joined_run *joined;             // the last AN_JOINED_RUNS, for memory by batch size
     an_series series;                         // latencies of successful runs, nanoseconds
     an_series run_peaks; // most that a run had at once, bytes; of runs that allocated
+    double flops;      // of all runs; NAN: not known, or nobody asked (an_summary_join)
 } an_session;
 
 typedef struct an_process {
@@ -175,8 +177,10 @@ typedef struct an_summary {
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
     int64_t end_ns;
-    size_t shape_uses; // of all sessions, against AN_MAX_SHAPES
-    char *damage;      // NULL: the file is whole
+    size_t shape_uses;          // of all sessions, against AN_MAX_SHAPES
+    char *damage;               // NULL: the file is whole
+    struct an_around *around;   // around.h, by an_summary_join; NULL: nothing to tell
+    struct an_threads *threads; // threads.h, the same
 } an_summary;
 
 // Reads `reader` to its end.
@@ -189,6 +193,10 @@ cm_status an_summary_create(const an_summary_options *options, an_summary **out)
 cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block *block);
 cm_status an_summary_finish(an_summary *s);
 void an_summary_destroy(an_summary *s);
+
+// After an_summary_finish, with other readings of the same file: what the machine did around the
+// runs, where the processors' time went, and FLOPs where energy was measured.
+cm_status an_summary_join(an_summary *s, const an_source *source);
 
 // ----------------------------------------------------------------- questions to a finished summary
 
@@ -224,3 +232,6 @@ typedef struct an_stability {
     const char *verdict;  // "steady", "slower", "faster", "inconclusive"
 } an_stability;
 cm_status an_session_stability(const an_session *s, an_stability *out);
+double an_session_flops_per_run(const an_session *s);
+// By all that a meter saw, which can't be split: not known if another session ran too.
+double an_session_flop_per_joule(const an_summary *s, const an_session *n, double joules);

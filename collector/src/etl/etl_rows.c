@@ -58,7 +58,8 @@ static void thread_row(etl_import *m, const co_etl_event *e, const etl_fact *f, 
                            [TM_thread_thread] = thread_number(f->tid),
                            [TM_thread_time] = ns,
                            [TM_thread_action] = f->action,
-                           [TM_thread_name] = co_etl_intern(m, f->name)};
+                           [TM_thread_name] =
+                               life && life->followed ? co_etl_intern(m, f->name) : 0};
     co_etl_row(m, TM_KIND_thread, row);
 }
 
