@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "etl_maker.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BUFFER_BYTES  8192u
@@ -325,7 +326,9 @@ void etl_process(etl_maker *m, unsigned opcode, int64_t time, uint32_t pid, uint
     put32(&b, 0); // flags
     put32(&b, 0); // no SID
     put_text(&b, name);
-    put_wide(&b, "--secret command line");
+    char line[128]; // "app.exe --secret command line"
+    snprintf(line, sizeof line, "%s --secret command line", name);
+    put_wide(&b, line);
     put_wide(&b, "");
     put_wide(&b, "");
     etl_kernel(m, 0x02, 4, 3, opcode, time, 4, 8, &b);

@@ -17,6 +17,7 @@
 
 static etl_maker g_maker;
 static co_etl_import_stats g_stats;
+static bool g_command_lines;
 
 typedef struct row {
     tm_kind kind;
@@ -31,6 +32,7 @@ void setUp(void)
 {
     etl_begin(&g_maker, &etl_head_usual);
     g_row_count = 0;
+    g_command_lines = false;
 }
 
 void tearDown(void)
@@ -69,7 +71,7 @@ static void import(void)
     tm_block block;
     etl_end(&g_maker);
     TEST_ASSERT_EQUAL(CM_OK, co_etl_open_memory(g_maker.file.data, g_maker.file.len, &e));
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(false, &people));
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(g_command_lines, &people));
     co_etl_visitor v = {.context = people, .event = on_event};
     TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
     co_etl_import_options options = {.output = PATH, .damages = 2};
@@ -135,20 +137,71 @@ static void test_processes_with_ort_are_followed(void)
     TEST_ASSERT_EQUAL_INT64(2, VALUE(lost, 0, events));
 }
 
-static void test_nothing_private_is_written(void)
+static bool file_has(const char *text)
 {
-    static const char wide[] = "--secret command line";
     cm_file *file = NULL;
     static char bytes[65536];
-    size_t len;
-    etl_process(&g_maker, 3, 1000, 100, 4, "app.exe");
-    etl_ort(&g_maker, "EvaluationStart", 1100, 100, 7, 1);
-    import();
+    size_t len, text_len = strlen(text);
     TEST_ASSERT_EQUAL(CM_OK, cm_file_open(PATH, &file));
     TEST_ASSERT_EQUAL(CM_OK, cm_file_read_at(file, 0, bytes, sizeof bytes, &len));
     cm_file_close(file);
-    for (size_t i = 0; i + sizeof wide < len; i++)
-        TEST_ASSERT_NOT_EQUAL(0, memcmp(bytes + i, wide, sizeof wide - 1));
+    TEST_ASSERT_TRUE(len < sizeof bytes);
+    for (size_t i = 0; i + text_len <= len; i++)
+        if (memcmp(bytes + i, text, text_len) == 0)
+            return true;
+    return false;
+}
+
+// A process with ORT and one without, with all that must not be told.
+static void two_processes(void)
+{
+    etl_bytes b = {.len = 0};
+    etl_process(&g_maker, 3, 1000, 100, 4, "app.exe");
+    etl_process(&g_maker, 3, 1000, 200, 4, "C:\\private\\folder\\other.exe");
+    etl_ort(&g_maker, "EvaluationStart", 1100, 100, 7, 1);
+    etl_image(&g_maker, 1200, 200, "C:\\private\\folder\\plugin.dll");
+    put32(&b, 200); // the other's thread gets a name
+    put32(&b, 9);
+    put_wide(&b, "C:\\private\\document.txt");
+    etl_kernel(&g_maker, 0x11, 2, 5, 72, 1300, 0, 0, &b);
+    b.len = 0; // a file is opened
+    put64(&b, 0x1234);
+    put_wide(&b, "\\Device\\private\\letter.txt");
+    etl_kernel(&g_maker, 0x11, 2, 4, 0, 1400, 0, 0, &b);
+}
+
+static void test_nothing_private_is_written(void)
+{
+    two_processes();
+    import();
+    TEST_ASSERT_TRUE(file_has("other.exe"));
+    TEST_ASSERT_FALSE(file_has("secret"));
+    TEST_ASSERT_FALSE(file_has("private"));
+    TEST_ASSERT_EQUAL_INT64(0, VALUE(process, 0, command_line));
+}
+
+static void test_command_lines_of_followed_processes_if_asked_for(void)
+{
+    two_processes();
+    g_command_lines = true;
+    import();
+    TEST_ASSERT_TRUE(file_has("app.exe --secret command line"));
+    TEST_ASSERT_FALSE(file_has("other.exe --secret"));
+    TEST_ASSERT_FALSE(file_has("private"));
+    TEST_ASSERT_EQUAL_STRING("app.exe --secret command line", need(TM_KIND_process, 0)->text[1]);
+}
+
+static void test_interval_of_the_profile(void)
+{
+    etl_bytes b = {.len = 0};
+    put32(&b, 0);
+    put32(&b, 10000); // 1 ms
+    put32(&b, 10000);
+    etl_kernel(&g_maker, 0x11, 2, 15, 73, 1000 + 20 * US, 0, 0, &b);
+    import();
+    TEST_ASSERT_EQUAL_INT64(1000000, VALUE(profiling, 0, interval));
+    TEST_ASSERT_EQUAL_INT64(0, VALUE(profiling, 0, source));
+    TEST_ASSERT_EQUAL_INT64(20000, VALUE(profiling, 0, time));
 }
 
 static void session_created(int64_t time, const char *name, uint32_t session)
@@ -333,6 +386,8 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_processes_with_ort_are_followed);
     RUN_TEST(test_nothing_private_is_written);
+    RUN_TEST(test_command_lines_of_followed_processes_if_asked_for);
+    RUN_TEST(test_interval_of_the_profile);
     RUN_TEST(test_sessions_and_runs);
     RUN_TEST(test_runs_of_old_versions_have_the_only_session);
     RUN_TEST(test_failed_run);

@@ -6,6 +6,7 @@
 #include "op_view.h"
 #include "timeline_input.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const struct {
@@ -125,12 +126,10 @@ static void json_piece(cm_json *j, const vw_run_lane *l, const an_piece *p)
     vw_json_text(j, "state", an_doing_name(p->doing));
     vw_json_number(j, "begin_us", ((double)p->begin_ns - (double)l->begin_ns) / 1e3, 3);
     vw_json_number(j, "duration_us", ((double)p->end_ns - (double)p->begin_ns) / 1e3, 3);
-    if (p->doing == AN_DOING_RUN)
-        vw_json_number(j, "cpu", (double)p->detail, 0);
-    else if (p->doing == AN_DOING_PREEMPTED)
-        vw_json_text(j, "by", an_join_process_name(l->join, p->detail));
-    else if (p->doing == AN_DOING_WAIT)
-        vw_json_text(j, "reason", an_wait_reason_name(p->detail));
+    vw_json_number(j, "cpu", p->doing == AN_DOING_RUN ? (double)p->detail : (double)NAN, 0);
+    vw_json_text(j, "preempted_by",
+                 p->doing == AN_DOING_PREEMPTED ? an_join_process_name(l->join, p->detail) : "");
+    vw_json_text(j, "reason", p->doing == AN_DOING_WAIT ? an_wait_reason_name(p->detail) : "");
     cm_json_end(j);
 }
 

@@ -114,7 +114,7 @@ typedef struct an_session {
     struct an_joined_run *joined;             // the last AN_JOINED_RUNS, for memory by batch size
     an_series series;                         // latencies of successful runs, nanoseconds
     an_series run_peaks; // most that a run had at once, bytes; of runs that allocated
-    double flops;      // of all runs; NAN: not known, or nobody asked (an_summary_join)
+    double flops;        // of all runs; NAN: not known, or nobody asked (an_summary_join)
 } an_session;
 
 typedef struct an_process {
