@@ -238,8 +238,8 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     vw_run_facts facts;
     listing l = {.args = a,
                  .left_out.warmup = {AN_WARMUP_RUNS, 0},
+                 .path = operands[0],
                  .slowest.wanted = (size_t)a->slowest.count};
-    listing l = {.args = a, .path = operands[0], .slowest.wanted = (size_t)a->slowest.count};
     vw_run_format format = a->json ? VW_RUNS_JSON : a->csv ? VW_RUNS_CSV : VW_RUNS_TEXT;
     cm_status status = check_args(a);
     if (status != CM_OK)

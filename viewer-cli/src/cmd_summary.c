@@ -79,7 +79,6 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = summarize(path, a->warmup, reader, &summary);
-        status = an_summarize(reader, &summary);
     an_source source = vw_source_of(path);
     if (status == CM_OK)
         status = an_summary_join(summary, &source);
