@@ -2,8 +2,10 @@
 """check_import.py ORTSCOPE [EMULATOR...]: the timelines of real recordings: sums over the rows that
 the kernel's events became against the expected sums. Exit code 77, "skipped", where the recordings
 are missing."""
+import collections
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
@@ -37,6 +39,7 @@ def check(command, name, folder):
     for action, key in (("0", "disk_read_bytes"), ("1", "disk_write_bytes")):
         same(f"{name}: {key}", sum(int(r["bytes"]) for r in disk if r["action"] == action), sums[key])
     same(f"{name}: bytes read for faults", sum(int(r["bytes"]) for r in fault), sums["hardfault_bytes"])
+    check_threads(command, path, name, profile, sums)
     threads = rows(command, path, "thread")
     for action, word in (("0", "Start"), ("1", "End"), ("2", "DCStart"), ("3", "DCEnd")):
         same(f"{name}: threads {word}", sum(r["action"] == action for r in threads),
@@ -44,6 +47,23 @@ def check(command, name, folder):
     names = {r["pid"]: r["program"] for r in rows(command, path, "bystander")}
     for p in want["processes"]:
         same(f"{name}: process {p['pid']}", names.get(str(p["pid"])), p["image"])
+
+
+def check_threads(command, path, name, profile, sums):
+    """Processor time by samples: the summary's threads against the expected sums and our own count."""
+    run = subprocess.run(command + ["summary", "--json", path], capture_output=True, timeout=200, check=True)
+    threads = json.loads(run.stdout.decode("utf-8"))["threads"]
+    interval = threads["profile_interval_us"]
+    same(f"{name}: interval", interval, 1000)
+    same(f"{name}: idle", threads["idle"]["samples"], sums["samples_idle"])
+    busy = sum(t["samples"] for t in threads["list"])
+    same(f"{name}: samples of threads", busy, sums["samples"] - sums["samples_idle"])
+    same(f"{name}: time of threads", round(sum(t["sampled_us"] for t in threads["list"])), round(busy * interval))
+    # A thread's samples outside the life that the recording tells of belong to nobody's thread.
+    count = collections.Counter((r["thread"], r["process"]) for r in profile if r["thread"] != "0")
+    same(f"{name}: each thread", sorted((t["thread"], t["samples"]) for t in threads["list"]),
+         sorted((int(thread), n) for (thread, _), n in count.items()))
+    same(f"{name}: switches", {t["on_cpu_us"] for t in threads["list"]}, {None})
 
 
 def main():
