@@ -306,6 +306,25 @@ static void test_sessions_add_up(void)
     TEST_ASSERT_NULL(an_around_of(g_around, 2));
 }
 
+// More runs than are joined at once, and a row of each kind of switch for every one.
+static void test_more_runs_than_a_portion(void)
+{
+    const int64_t count = AN_JOIN_MAX_RUNS + 1000;
+    for (int64_t i = 0; i < count; i++) {
+        switched(i * 10, 0, 7, 0, 2, 0);
+        ran(i + 1, 7, i * 10 + 1, 6);
+        switched(i * 10 + 5, 0, 0, 7, 5, 6); // on for 4, waiting for 2
+    }
+    switched(count * 10, 0, 7, 0, 2, 0);
+    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_close(g_writer));
+    TEST_ASSERT_EQUAL_INT(CM_OK, an_around_read(&g_source, &g_around));
+    const an_around_session *s = an_around_of(g_around, 1);
+    TEST_ASSERT_EQUAL_UINT64((uint64_t)count, s->covered);
+    EXPECT_US((double)count * 4, s->on_cpu_ns);
+    EXPECT_US((double)count * 2, s->waiting_ns);
+    TEST_ASSERT_FALSE(an_known(an_mean_of(s->gap_ns)));
+}
+
 static void test_absurd_numbers(void)
 {
     ROW(sched, INT64_MIN, -5, INT64_MAX, -1, INT64_MIN, 99, 0, 0, 77, -3, 0, 0);
@@ -348,6 +367,7 @@ int main(void)
     RUN_TEST(test_clock_of_the_core);
     RUN_TEST(test_pieces_are_told);
     RUN_TEST(test_sessions_add_up);
+    RUN_TEST(test_more_runs_than_a_portion);
     RUN_TEST(test_absurd_numbers);
     return UNITY_END();
 }
