@@ -171,8 +171,8 @@ static an_sequence *find_sequence(an_generation *g, const an_shapes *shapes, con
     return best ? best : oldest;
 }
 
-void an_generation_add(an_generation *g, const an_shapes *shapes, int64_t inputs, int64_t begin_ns,
-                       int64_t duration_ns)
+static void take(an_generation *g, const an_shapes *shapes, int64_t inputs, int64_t begin_ns,
+                 int64_t duration_ns)
 {
     const an_shape *now = inputs > 0 ? an_shapes_find(shapes, inputs) : NULL;
     int64_t end_ns = an_add_clamped(begin_ns, duration_ns);
@@ -195,6 +195,30 @@ void an_generation_add(an_generation *g, const an_shapes *shapes, int64_t inputs
     }
     s->shape = inputs;
     s->end_ns = end_ns;
+}
+
+static void take_first(an_generation *g, const an_shapes *shapes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        take(g, shapes, g->waiting[i].inputs, g->waiting[i].begin_ns, g->waiting[i].duration_ns);
+    g->waiting_count -= count;
+    memmove(g->waiting, g->waiting + count, g->waiting_count * sizeof *g->waiting);
+}
+
+void an_generation_add(an_generation *g, const an_shapes *shapes, int64_t inputs, int64_t begin_ns,
+                       int64_t duration_ns)
+{
+    if (g->waiting_count == AN_WAITING_RUNS)
+        take_first(g, shapes, AN_WAITING_RUNS / 2);
+    size_t at = g->waiting_count++;
+    for (; at > 0 && g->waiting[at - 1].begin_ns > begin_ns; at--)
+        g->waiting[at] = g->waiting[at - 1];
+    g->waiting[at] = (an_waiting_run){inputs, begin_ns, duration_ns};
+}
+
+void an_generation_finish(an_generation *g, const an_shapes *shapes)
+{
+    take_first(g, shapes, g->waiting_count);
 }
 
 double an_generation_tokens_per_s(const an_generation *g)

@@ -295,6 +295,8 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
     settle(&s->jitter, s->jitter.count);
     an_series_finish(&s->series);
     an_series_finish(&s->run_peaks);
+    if (s->generation)
+        an_generation_finish(s->generation, &summary->shapes);
     for (size_t i = 0; i < s->shape_count; i++) {
         cm_histogram *early = &s->shapes[i].before_known;
         if (early->count == 0)

@@ -89,6 +89,29 @@ def what_else_differs_is_named(checker):
     checker.true("the option", "intra_op_threads: 1 \u2192 2" in out)
 
 
+def tokens_are_found_by_shapes_alone(checker):
+    """A cache that grows in the real runtime, after prompts of 7 and 30."""
+    trace = checker.folder + "/tokens.ortl"
+    program = h.ortscope(checker.folder, "run-tokens", "run", "-q", "-o", trace, "--", h.NODE,
+                         "tests/integration/programs/generate.js", "--ort",
+                         "build/targets/ort-1.23.2", "--model",
+                         "build/integration/models/decoder.onnx", "--prompts", "7,30", "--tokens",
+                         20)
+    checker.equal("the program ends well", program.code, 0)
+    summary = h.ortscope(checker.folder, "summary-tokens", "summary", "--json", trace)
+    session = json.loads(summary.out)["sessions"][0]
+    found = session["generation"]
+    checker.equal("sequences, steps, tokens",
+                  [found and found[key] for key in ("sequences", "steps", "tokens")], [2, 40, 42])
+    rows = sorted(h.load(trace).rows("run"), key=lambda row: row["begin"])
+    prompts = [rows[0]["duration"] / 1e3, rows[21]["duration"] / 1e3]
+    checker.true("the first token came with the prompt's run",
+                 abs(found["first_token_us"]["max"] - max(prompts)) < 1, (found, prompts))
+    text = h.ortscope(checker.folder, "text-tokens", "summary", trace).out
+    checker.true("in the text", "generation: 42 tokens in 2 sequences" in text)
+
+
 if __name__ == "__main__":
     h.run_tests("diff", [a_recording_against_itself, the_same_program_twice,
-                         a_larger_input_is_a_regression, what_else_differs_is_named])
+                         a_larger_input_is_a_regression, what_else_differs_is_named,
+                         tokens_are_found_by_shapes_alone])

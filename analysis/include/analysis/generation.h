@@ -31,7 +31,16 @@ typedef struct an_sequence {
     uint64_t early_ns[AN_FEWEST_STEPS], early_run_ns[AN_FEWEST_STEPS]; // until it counts
 } an_sequence;
 
+// Runs of different threads are not in order of time in a file: so many wait to be put in order.
+#define AN_WAITING_RUNS 128
+
+typedef struct an_waiting_run {
+    int64_t inputs, begin_ns, duration_ns;
+} an_waiting_run;
+
 typedef struct an_generation {
+    an_waiting_run waiting[AN_WAITING_RUNS]; // by begin
+    size_t waiting_count;
     an_sequence open[AN_OPEN_SEQUENCES];
     uint64_t sequences, steps, tokens;               // tokens: of the prompts' first ones too
     cm_histogram first_token_ns, between_ns, run_ns; // run: of the steps alone
@@ -41,8 +50,10 @@ typedef struct an_generation {
 void an_generation_init(an_generation *g);
 void an_generation_deinit(an_generation *g);
 
-// A successful run; those of a sequence must come in their order.
+// A successful run.
 void an_generation_add(an_generation *g, const an_shapes *shapes, int64_t inputs, int64_t begin_ns,
                        int64_t duration_ns);
+
+void an_generation_finish(an_generation *g, const an_shapes *shapes); // after the last run
 
 double an_generation_tokens_per_s(const an_generation *g); // NAN: there are none

@@ -11,6 +11,7 @@ is needed and the bytes never change.
   count.onnx   X int64[n] -> where int64[1,k] = NonZero(X)
   pieces.onnx  P float[n,4], scale float[] -> parts = SplitToSequence(P), scaled = P * scale
   absent.onnx  -> out optional(float), which has no value
+  decoder.onnx ids int64[1,n], past float[1,2,cached,4] -> total = sum of ids, present = Relu(past)
   unknown.onnx one node of an operator that does not exist
   kernelless.onnx  a valid model for which there is no kernel: Acosh of doubles
   taker.onnx   X float[1] -> Y float[1] = test.Taker(X), an operator of the program's own
@@ -169,6 +170,18 @@ def taker():
         [value("Y", tensor_type(FLOAT, [1]))]) + blob(8, blob(1, "test") + number(2, 1))
 
 
+def decoder():
+    return model(
+        "decoder_graph",
+        [node("ReduceSum", ["ids", "axes"], ["total"], [("keepdims", 0)]),
+         node("Relu", ["past"], ["present"])],
+        [value("ids", tensor_type(INT64, [1, "n"])),
+         value("past", tensor_type(FLOAT, [1, 2, "cached", 4]))],
+        [value("total", tensor_type(INT64, [1])),
+         value("present", tensor_type(FLOAT, [1, 2, "cached", 4]))],
+        [initializer("axes", INT64, [1], [1])])
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -190,7 +203,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
              "pieces": pieces(), "absent": absent(), "zeros": zeros(), "taker": taker(),
-             "unknown": unknown(), "kernelless": kernelless(),
+             "unknown": unknown(), "decoder": decoder(), "kernelless": kernelless(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
         path = os.path.join(folder, name + ".onnx")
