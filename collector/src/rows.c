@@ -321,6 +321,7 @@ bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
         co_pending_add(&c->pending, TM_KIND_phase, row);
         break;
     }
+    case TL_EVENT_Clock: // for recordings of event tracing
     case TL_EVENT_PAD:
     case TL_EVENT_COUNT:
         break;

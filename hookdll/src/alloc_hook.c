@@ -2,6 +2,7 @@
 // One allocation, one release. See hook.h for what must not happen here, and alloc.h.
 #include "alloc.h"
 #include "alloc_owner.h"
+#include "etw.h"
 #include "tracelogging/channel_inline.h"
 
 hk_addresses g_hk_addresses;
@@ -55,19 +56,23 @@ static inline uint32_t kernel_of(const hk_thread *t, uint32_t epoch, uintptr_t s
 void hk_alloc_emit(hk_thread *t, uint32_t epoch, const hk_alloc_owner *o, const void *memory,
                    uint64_t bytes, uint32_t allocator, uint8_t action, uintptr_t stack)
 {
+    const tl_Alloc fixed = {.address = (uint64_t)(uintptr_t)memory,
+                            .bytes = bytes,
+                            .allocator = allocator,
+                            .kernel = kernel_of(t, epoch, stack),
+                            .session = o->session,
+                            .run = o->run,
+                            .action = action,
+                            .flags = (uint8_t)(o->flags | (memory ? 0 : HK_ALLOC_FAILED))};
+    uint64_t now = hk_ticks();
+    if (hk_etw_wants(TL_EVENT_Alloc))
+        hk_etw_gather(t, TL_EVENT_Alloc, hk_etw_key(o->session, o->run), now, &fixed, sizeof fixed);
     tl_producer *p = hk_producer(t, epoch);
     tl_Alloc *payload = tl_producer_begin_inline(p, sizeof *payload);
     if (__builtin_expect(payload == NULL, 0))
         return;
-    payload->address = (uint64_t)(uintptr_t)memory;
-    payload->bytes = bytes;
-    payload->allocator = allocator;
-    payload->kernel = kernel_of(t, epoch, stack);
-    payload->session = o->session;
-    payload->run = o->run;
-    payload->action = action;
-    payload->flags = (uint8_t)(o->flags | (memory ? 0 : HK_ALLOC_FAILED));
-    tl_producer_end_inline(p, TL_EVENT_Alloc, hk_ticks(), sizeof *payload);
+    *payload = fixed;
+    tl_producer_end_inline(p, TL_EVENT_Alloc, now, sizeof *payload);
 }
 
 static inline uint32_t number_of(hk_thread *t, uint32_t epoch, hk_alloc_class *c, const void *self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "emit.h"
+#include "etw.h"
 
 hk_text hk_text_of(const char *text)
 {
@@ -32,9 +32,29 @@ hk_text hk_text_of_number(int64_t value, char buffer[24])
     return (hk_text){at, (size_t)(end - at)};
 }
 
+#define TEXTS_MAX ((TL_ETW_PARTS_MAX - 1) / 2)
+
+// The same to event tracing and into the journal: the payload in parts.
+static __attribute__((noinline)) void emit_parts(hk_thread *t, tl_event event, uint64_t ticks,
+                                                 const void *fixed, size_t fixed_bytes,
+                                                 const hk_text *texts, size_t count)
+{
+    uint16_t lens[TEXTS_MAX];
+    tl_etw_part parts[TL_ETW_PARTS_MAX] = {{fixed, (uint32_t)fixed_bytes}};
+    unsigned used = 1;
+    for (size_t i = 0; i < count && i < TEXTS_MAX; i++) {
+        lens[i] = (uint16_t)cut(texts[i]);
+        parts[used++] = (tl_etw_part){&lens[i], sizeof lens[i]};
+        parts[used++] = (tl_etw_part){texts[i].bytes, lens[i]};
+    }
+    hk_etw_emit(t, event, ticks, parts, used);
+}
+
 bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
              size_t fixed_bytes, const hk_text *texts, size_t count)
 {
+    if (__builtin_expect(hk_etw_is_on() || hk_journal_keeps(event), 0))
+        emit_parts(t, event, ticks, fixed, fixed_bytes, texts, count);
     size_t bytes = fixed_bytes;
     for (size_t i = 0; i < count; i++)
         bytes += 2 + cut(texts[i]);
@@ -53,16 +73,24 @@ bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const
 bool hk_emit_tensor(hk_thread *t, uint32_t epoch, const tl_Tensor *fixed, hk_text name,
                     const int64_t *dims, size_t rank)
 {
-    size_t bytes = sizeof *fixed + 2 + cut(name) + 2 + rank * sizeof *dims;
+    uint64_t ticks = hk_ticks();
+    uint16_t len = (uint16_t)cut(name), dim_count = (uint16_t)rank;
+    const tl_etw_part parts[] = {{fixed, sizeof *fixed},
+                                 {&len, sizeof len},
+                                 {name.bytes, len},
+                                 {&dim_count, sizeof dim_count},
+                                 {dims, (uint32_t)(dim_count * sizeof *dims)}};
+    hk_etw_emit(t, TL_EVENT_Tensor, ticks, parts, sizeof parts / sizeof *parts);
+    size_t bytes = sizeof *fixed + 2 + len + 2 + rank * sizeof *dims;
     tl_producer *p = hk_producer(t, epoch);
     uint8_t *payload = tl_producer_begin(p, (uint32_t)bytes);
     if (!payload)
         return false;
     memcpy(payload, fixed, sizeof *fixed);
     tl_encoder e = {payload + sizeof *fixed, payload + bytes};
-    tl_put_string(&e, name.bytes, cut(name));
+    tl_put_string(&e, name.bytes, len);
     tl_put_i64s(&e, dims, rank);
-    tl_producer_end(p, TL_EVENT_Tensor, hk_ticks(), (uint32_t)(e.at - payload));
+    tl_producer_end(p, TL_EVENT_Tensor, ticks, (uint32_t)(e.at - payload));
     return true;
 }
 

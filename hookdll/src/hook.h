@@ -28,6 +28,7 @@
 // ----------------------------------------------------------------------------------------- threads
 
 struct hk_session;
+struct tl_etw_thread;
 
 // What was allocated in a run on its own thread.
 typedef struct hk_run_memory {
@@ -123,8 +124,9 @@ typedef struct hk_thread {
     uint64_t op_ticks; // what operators cost us in the run that measures
     uint32_t op_depth;
     hk_op_frame ops[HK_OP_DEPTH_MAX];
-    uintptr_t alloc_mark;       // the allocator that this thread is inside of (alloc_hook.c)
-    struct hk_shim_ep *shim_ep; // made inside the session creation that is under way
+    uintptr_t alloc_mark; // the allocator that this thread is inside of (alloc_hook.c)
+    _Atomic(struct tl_etw_thread *) etw; // NULL until it has written to event tracing (etw.c)
+    struct hk_shim_ep *shim_ep;          // made inside the session creation that is under way
     uint32_t shim_depth;
     hk_shim_frame shim[HK_SHIM_DEPTH_MAX];
 } hk_thread;

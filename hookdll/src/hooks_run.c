@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Run, RunWithBinding, RunAsync: the hot path. See hook.h for what must not happen here.
+#include "etw.h"
 #include "shapes.h"
 #include "shim.h"
 #include "tracelogging/channel_inline.h"
@@ -118,6 +119,20 @@ static void emit_overhead(const run_frame *f, hk_thread *t, uint64_t end)
     hk_emit(t, f->epoch, TL_EVENT_Overhead, now, &fixed, sizeof fixed, NULL, 0);
 }
 
+static __attribute__((noinline)) void tell_etw(const run_frame *f, hk_thread *t, uint8_t status,
+                                               uint64_t end, uint32_t outputs)
+{
+    const tl_Run fixed = {.duration_ticks = end - f->begin,
+                          .session = f->s->id,
+                          .run = f->run,
+                          .inputs = f->inputs,
+                          .outputs = outputs,
+                          .in_flight = f->in_flight,
+                          .call = f->call,
+                          .status = status};
+    hk_etw_run(t, end, &fixed);
+}
+
 // `t` is the thread that the run ended on.
 static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const OrtStatus *status,
                            uint64_t end, uint32_t outputs)
@@ -125,6 +140,8 @@ static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const
     bool sole =
         f->in_flight == 1 && atomic_load_explicit(&f->s->runs, memory_order_relaxed) == f->run;
     hk_session_run_ends(f->s, f->run);
+    if (hk_etw_is_on())
+        tell_etw(f, t, (uint8_t)hk_status_code(m, status), end, outputs);
     tl_producer *p = hk_producer(t, f->epoch);
     tl_Run *payload = tl_producer_begin_inline(p, sizeof *payload);
     if (__builtin_expect(payload != NULL, 1)) {

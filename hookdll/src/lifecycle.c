@@ -2,7 +2,7 @@
 // Attached and armed, disarmed and dormant. One thread of ours, the watcher, lives as long as we
 // are attached: it does what the collector asks and disarms when the collector dies. All disarming
 // happens on it, so that there is one way out.
-#include "emit.h"
+#include "etw.h"
 #include "sessions.h"
 #include "shapes.h"
 #include "shim.h"
@@ -73,6 +73,7 @@ static void disarm_all(void)
     hk_modules_disarm();
     ReleaseSRWLockExclusive(&g_hk.lock);
     bool idle = hk_threads_wait_idle();
+    hk_etw_disarm(idle);
     SetEvent(g_hk.child_reply);
     if (idle)
         forget_objects();
@@ -114,17 +115,18 @@ static DWORD last_exit_code(void)
 static DWORD WINAPI watcher(void *unused)
 {
     (void)unused;
-    HANDLE handles[] = {g_hk.wake_hook, g_hk.collector_process, g_hk.detach_event};
+    HANDLE handles[] = {g_hk.wake_hook, g_hk_etw_wake, g_hk.collector_process, g_hk.detach_event};
     // The collector may have given up on us before this thread began.
     while (!atomic_load(&g_hk.section->stop)) {
-        DWORD which = WaitForMultipleObjects(3, handles, FALSE, LAST_THREAD_CHECK_MS);
+        DWORD which = WaitForMultipleObjects(4, handles, FALSE, LAST_THREAD_CHECK_MS);
         if (which == WAIT_OBJECT_0) {
             SetEvent(g_hk.child_reply);
-        } else if (which != WAIT_TIMEOUT) {
+        } else if (which != WAIT_TIMEOUT && which != WAIT_OBJECT_0 + 1) {
             break; // the collector is dead, or somebody asked us to detach
         } else if (is_last_thread()) {
             return last_exit_code(); // nobody is left to restore anything for
         }
+        hk_etw_serve();
     }
     disarm_all();
     return 0;
@@ -137,7 +139,8 @@ bool hk_lifecycle_init(void)
     g_hk.heap = HeapCreate(0, 0, 0);
     g_hk.detach_event = CreateEventW(NULL, FALSE, FALSE, NULL);
     g_hk.child_reply = CreateEventW(NULL, FALSE, FALSE, NULL);
-    return g_hk.heap && g_hk.detach_event && g_hk.child_reply && hk_threads_init();
+    g_hk_etw_wake = CreateEventW(NULL, FALSE, FALSE, NULL);
+    return g_hk.heap && g_hk.detach_event && g_hk.child_reply && g_hk_etw_wake && hk_threads_init();
 }
 
 // What needs to happen once but not under the loader's lock in DllMain.
@@ -173,6 +176,7 @@ static DWORD attach(const ort_hook_params *params)
     ResetEvent(g_hk.detach_event);
     ResetEvent(g_hk.child_reply);
     ortscope_hook_state.collector_pid = params->collector_pid;
+    hk_etw_arm();
     arm_all();
     atomic_store(&g_hk.section->phase, TL_HOOK_ARMED);
     SetEvent(g_hk.wake_collector);

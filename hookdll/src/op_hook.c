@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One execution of a kernel: the hottest path of all. See hook.h for what must not happen here.
+#include "etw.h"
 #include "op.h"
 #include "shapes.h"
 #include "tracelogging/channel_inline.h"
@@ -105,8 +106,21 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
     return f;
 }
 
+static __attribute__((noinline)) void tell_etw(hk_thread *t, const hk_op_frame *f, uint64_t end)
+{
+    const tl_Op fixed = {.duration_ticks = end - f->begin,
+                         .kernel = f->kernel,
+                         .session = f->session,
+                         .run = f->run,
+                         .depth = (uint8_t)t->op_depth,
+                         .flags = f->flags};
+    hk_etw_gather(t, TL_EVENT_Op, hk_etw_key(f->session, f->run), end, &fixed, sizeof fixed);
+}
+
 static inline void emit_op(hk_thread *t, uint32_t epoch, const hk_op_frame *f, uint64_t end)
 {
+    if (hk_etw_wants(TL_EVENT_Op))
+        tell_etw(t, f, end);
     tl_producer *p = hk_producer(t, epoch);
     tl_Op *payload = tl_producer_begin_inline(p, sizeof *payload);
     if (__builtin_expect(payload == NULL, 0))

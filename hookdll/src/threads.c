@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Per-thread state: made on a thread's first event, reused for another thread after its end, never
 // freed, so that the disarming side may look at any of it at any time.
-#include "hook.h"
+#include "etw.h"
 
 bool hk_threads_init(void)
 {
@@ -41,6 +41,7 @@ static hk_thread *take_state(void)
         t->shim_ep = NULL;
         t->run = (hk_run_note){0};
         t->load = (hk_load_note){0};
+        hk_etw_thread_begins(t);
     }
     return t;
 }
@@ -73,8 +74,12 @@ static void give_back(hk_thread *t)
 {
     uint32_t now = atomic_load(&g_hk.epoch);
     atomic_store(&t->busy, 1);
-    if ((now & 1) && atomic_load(&g_hk.epoch) == now && t->epoch == now)
-        tl_producer_release(&t->producer);
+    if ((now & 1) && atomic_load(&g_hk.epoch) == now) {
+        if (hk_etw_is_on())
+            hk_etw_thread_ends(t);
+        if (t->epoch == now)
+            tl_producer_release(&t->producer);
+    }
     hk_leave(t);
     t->epoch = 0;
     atomic_store(&t->in_use, 0);

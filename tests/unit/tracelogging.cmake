@@ -10,6 +10,7 @@ ortscope_tracelogging_test(test_channel_hostile)
 ortscope_tracelogging_test(test_channel_threads LABELS threads)
 ortscope_tracelogging_test(test_codec)
 ortscope_tracelogging_test(test_metadata)
+ortscope_test(test_etw_provider SOURCES test_etw_provider.c etw_recorder.c LIBS tl_tracelogging)
 ortscope_test(test_events_doc SOURCES test_events_doc.c LIBS tl_docs)
 target_compile_definitions(test_events_doc PRIVATE
     EVENTS_DOC_PATH="${CMAKE_SOURCE_DIR}/docs/events.md")

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tracelogging/codec.h"
+#include "metadata.h"
 
 #include <stddef.h>
 
-#define TYPE_INFO_U8    "U8", 4, 0, 1
-#define TYPE_INFO_U16   "U16", 6, 0, 2
-#define TYPE_INFO_U32   "U32", 8, 0, 4
-#define TYPE_INFO_I64   "I64", 9, 0, 8
-#define TYPE_INFO_U64   "U64", 10, 0, 8
-#define TYPE_INFO_HEX64 "HEX64", 21, 0, 8
-#define TYPE_INFO_STR   "STR", 23, 35, 0
-#define TYPE_INFO_I64S  "I64S", 9 | 64, 0, 0
-
-#define FIELD(name, type, text) {#name, text, TYPE_INFO_##type},
+#define FIELD(name, type, text) {#name, text, TL_TYPE_##type},
 #define XX(event, level, keyword, text)                                                            \
     static const tl_field_info fields_##event[] = {TL_FIELDS_##event(FIELD, FIELD)};
 TL_EVENT_MAP(XX)

@@ -40,7 +40,9 @@ static void print_introduction(document *d)
           "`I64S` a u16 element count and 64-bit\nintegers; a payload may end early before a "
           "field of these two types, which then reads as empty.\n"
           "Times are in ticks of the processor's time-stamp counter. Keywords: 0x1 lifecycle, "
-          "0x2 runs,\n0x4 messages.\n");
+          "0x2 runs,\n0x4 messages, 0x8 operators, 0x10 memory, 0x20 what ORT itself tells. How "
+          "event "
+          "tracing gets these\nevents: etw.md.\n");
 }
 
 static void print_event(document *d, int id, const tl_event_info *info)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 // Field types: U8 U16 U32 I64 U64 HEX64 (fixed), STR (counted UTF-8), I64S (counted array). Their
-// TraceLogging in-types stand in schema.c.
+// TraceLogging in-types stand in src/metadata.h.
 
 // ETW levels and our keywords
 #define TL_LEVEL_ERROR   2
@@ -27,6 +27,8 @@
 #define TL_KW_OP         0x8u // operators
 #define TL_KW_MEMORY     0x10u
 #define TL_KW_ORT        0x20u // what ORT itself tells
+#define TL_KW_ALL        0x3fu
+#define TL_LEVEL_ALWAYS  1 // passes whatever level a session asks for
 
 // F: fixed field, V: variable field; (name, type, what it says)
 #define TL_FIELDS_Module(F, V)                                                                     \
@@ -179,6 +181,10 @@
     F(kernel, U32, "kernel")                                                                       \
     F(run, U32, "run, 0: not known")
 
+#define TL_FIELDS_Clock(F, V)                                                                      \
+    F(qpc, U64, "QueryPerformanceCounter when the time-stamp counter stood at the event's ticks")  \
+    F(qpc_frequency, U64, "its counts a second")
+
 // name, level, keyword, one sentence
 #define TL_EVENT_MAP(XX)                                                                           \
     XX(Module, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was found and intercepted.")       \
@@ -202,7 +208,9 @@
     XX(OrtEvent, TL_LEVEL_INFO, TL_KW_ORT, "An event of ONNX Runtime's own provider.")             \
     XX(Phase, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "A part of a session's creation.")                   \
     XX(KernelMemory, TL_LEVEL_INFO, TL_KW_OP,                                                      \
-       "What a kernel took from its arena, when that changes.")
+       "What a kernel took from its arena, when that changes.")                                    \
+    XX(Clock, TL_LEVEL_ALWAYS, TL_KW_ALL,                                                          \
+       "Which ticks and which performance count belong together; goes to event tracing only.")
 
 // Event ids on the wire start at 1; 0 is padding.
 typedef enum tl_event {
