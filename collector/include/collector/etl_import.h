@@ -27,6 +27,8 @@ typedef struct co_etl_import_stats {
     uint64_t processes; // that are followed
     uint64_t sessions, runs, failed_runs, switches, samples;
     uint64_t unfinished_runs; // began, but their end is not in the recording
+    uint64_t unread;          // events of ours that make no sense
+    uint64_t no_room;         // rows, numbers or texts of ours that found none
     uint64_t rows;
 } co_etl_import_stats;
 

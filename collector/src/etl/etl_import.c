@@ -3,6 +3,7 @@
 
 #include "etl_rows.h"
 #include "etl_text.h"
+#include "own_decode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,13 @@
 
 // timeline/kinds.h: process.how, process_end.reason, lost.cause
 enum { HOW_RECORDING = 3, REASON_EXITED = 0, REASON_STOPPED = 1 };
-enum { LOST_NO_ROOM = 4, LOST_BY_WINDOWS = 5, LOST_DAMAGED = 6 };
+enum {
+    LOST_UNDECODABLE = 3,
+    LOST_NO_ROOM = 4,
+    LOST_BY_WINDOWS = 5,
+    LOST_DAMAGED = 6,
+    LOST_MISSING = 10
+};
 
 static int64_t text_id(etl_import *m, const char *text)
 {
@@ -35,6 +42,9 @@ static void write_followed(etl_import *m, const etl_life *life)
         [TM_process_program] = text_id(m, co_etl_people_name(m->people, life)),
         [TM_process_command_line] = text_id(m, co_etl_people_command_line(m->people, life))};
     co_etl_row(m, TM_KIND_process, process);
+    m->stats.processes++;
+    if (co_etl_people_hooked(m->people, life->id))
+        return; // the hook tells of its modules
     const int64_t module[] = {
         [TM_module_module] = life->module, // one a process: its events do not say more
         [TM_module_process] = life->number,
@@ -45,7 +55,6 @@ static void write_followed(etl_import *m, const etl_life *life)
         [TM_module_hooked] = 0,
         [TM_module_refused] = 0};
     co_etl_row(m, TM_KIND_module, module);
-    m->stats.processes++;
 }
 
 static void write_bystander(etl_import *m, const etl_life *life)
@@ -98,14 +107,29 @@ static void write_clock(etl_import *m, int64_t ns, int64_t ticks)
     co_etl_row(m, TM_KIND_clock, row);
 }
 
-static void write_loss(etl_import *m, int cause, uint64_t events)
+static void write_loss(etl_import *m, uint32_t process, int cause, uint64_t events)
 {
-    const int64_t row[] = {[TM_lost_process] = 0,
+    const int64_t row[] = {[TM_lost_process] = process,
                            [TM_lost_time] = m->last_ns,
                            [TM_lost_cause] = cause,
                            [TM_lost_events] = (int64_t)events};
     if (events)
         co_etl_row(m, TM_KIND_lost, row);
+}
+
+// Events of ours that Windows lost are among those that it counts: they must not count twice.
+static uint64_t write_missing(etl_import *m)
+{
+    size_t count;
+    uint64_t sum = 0;
+    const etl_life *lives = co_etl_people_processes(m->people, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool again = i && lives[i - 1].id == lives[i].id; // numbers are by pid
+        uint64_t missing = again ? 0 : co_etl_own_lost(m, lives[i].id);
+        write_loss(m, lives[i].number, LOST_MISSING, missing);
+        sum += missing;
+    }
+    return sum;
 }
 
 static bool on_event(void *context, const co_etl_event *e)
@@ -118,6 +142,10 @@ static bool on_event(void *context, const co_etl_event *e)
     }
     if (co_etl_is_ort(e))
         co_etl_write_ort(m, e);
+    else if (co_own_is(e))
+        co_etl_write_own(m, e);
+    else if (co_own_is_collector(e))
+        co_etl_write_mark(m, e);
     else if (co_etl_fact(e, &fact))
         co_etl_write_fact(m, e, &fact);
     return true;
@@ -151,10 +179,13 @@ static cm_status write_rows(etl_import *m, co_etl *recording)
     write_people(m);
     CM_TRY(co_etl_read(recording, CO_ETL_BY_TIME, &visitor));
     co_etl_ort_end(m);
+    co_etl_own_end(m);
     write_ends(m);
-    write_loss(m, LOST_BY_WINDOWS, m->header->events_lost);
-    write_loss(m, LOST_DAMAGED, m->options->damages);
-    write_loss(m, LOST_NO_ROOM, co_etl_people_missing(m->people));
+    uint64_t lost = m->header->events_lost, missing = write_missing(m);
+    write_loss(m, 0, LOST_BY_WINDOWS, lost > missing ? lost - missing : 0);
+    write_loss(m, 0, LOST_DAMAGED, m->options->damages);
+    write_loss(m, 0, LOST_UNDECODABLE, m->stats.unread);
+    write_loss(m, 0, LOST_NO_ROOM, co_etl_people_missing(m->people) + m->stats.no_room);
     return CM_OK;
 }
 
@@ -166,7 +197,7 @@ void co_etl_import_init(etl_import *m)
 
 void co_etl_import_deinit(etl_import *m)
 {
-    co_ids_deinit(&m->own_sessions);
+    co_etl_own_free(m);
     cm_buf_deinit(&m->session_states);
     cm_buf_deinit(&m->ort_threads);
     cm_map_deinit(&m->ort_thread_of);
@@ -206,9 +237,10 @@ cm_status co_etl_import(co_etl *recording, co_etl_people *people,
     m->people = people;
     m->who = (etl_who){people, process_of, owner_of, number_of};
     m->options = options;
-    m->sessions = &m->own_sessions;
     co_etl_import_init(m);
-    cm_status status = open_timeline(m, options->output);
+    cm_status status = co_etl_own_begin(m);
+    if (status == CM_OK)
+        status = open_timeline(m, options->output);
     if (status == CM_OK) {
         status = write_rows(m, recording);
         cm_status closed = tm_writer_close(m->writer);

@@ -44,6 +44,7 @@ typedef struct ort_event {
     const co_etl_event *event;
     const etl_life *process;
     int64_t ns;
+    bool hooked; // our hook was there and has told of sessions and runs
     co_tlg_schema schema;
     co_tlg_token fields[FIELDS_MAX];
     unsigned field_count, depth;
@@ -341,9 +342,9 @@ static void event_row(etl_import *m, const ort_event *o)
     const char *fields = cm_out_string(&m->text);
     size_t len = strlen(fields);
     const int64_t row[] = {
-        [TM_ort_event_module] = o->process->module,
+        [TM_ort_event_module] = o->hooked ? 0 : o->process->module,
         [TM_ort_event_time] = o->ns,
-        [TM_ort_event_session] = named ? (int64_t)session_of(m, o) : 0,
+        [TM_ort_event_session] = named && !o->hooked ? (int64_t)session_of(m, o) : 0,
         [TM_ort_event_ort_session] = ort_session,
         [TM_ort_event_thread] = o->event->tid,
         [TM_ort_event_level] = o->event->level,
@@ -354,10 +355,21 @@ static void event_row(etl_import *m, const ort_event *o)
         m->qnn(m->qnn_context, o->process, o->event->time, fields, len);
 }
 
+static void take_hooked(etl_import *m, const ort_event *o, ort_thread *t)
+{
+    if (is_event(o, "ONNXRuntimeLogEvent"))
+        log_row(m, o, o->event->level, "message", t);
+    else if (!is_event(o, "EvaluationStart") && !is_event(o, "EvaluationStop") &&
+             !co_etl_people_tells_ort(m->people, o->event->pid))
+        event_row(m, o);
+}
+
 static void take_event(etl_import *m, const ort_event *o, ort_thread *t)
 {
     int64_t code = 0;
-    if (is_event(o, "EvaluationStart")) {
+    if (o->hooked) {
+        take_hooked(m, o, t);
+    } else if (is_event(o, "EvaluationStart")) {
         run_begins(m, o, t);
     } else if (is_event(o, "EvaluationStop")) {
         run_ends(m, o, t);
@@ -383,6 +395,7 @@ void co_etl_write_ort(etl_import *m, const co_etl_event *e)
                    .ns = co_etl_ns(m->header, e->time)};
     size_t residual;
     ort_thread *t = thread_state(m, e);
+    o.hooked = m->people && co_etl_people_hooked(m->people, e->pid);
     if (!o.process)
         o.process = &nobody;
     if (!t || !co_tlg_schema_parse(e->metadata, e->metadata_len, &o.schema))

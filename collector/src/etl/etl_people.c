@@ -4,9 +4,11 @@
 #include "collector/etl_tracelogging.h"
 #include "common/buf.h"
 #include "common/map.h"
+#include "etl_bytes.h"
 #include "etl_classes.h"
 #include "etl_facts.h"
 #include "etl_text.h"
+#include "own_decode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,7 @@ typedef struct note {
 
 typedef struct ort_process {
     uint32_t pid;
+    bool hooked, tells_ort;
     char version[32], library[512];
 } ort_process;
 
@@ -38,6 +41,7 @@ struct co_etl_people {
     cm_map ort_of;             // pid -> place
     ort_process *ort;
     uint32_t ort_count;
+    etl_moment first_clock, last_clock, latest; // of the hook's events
     uint64_t missing;
     bool command_lines; // somebody asked for them
 };
@@ -192,6 +196,41 @@ static void take_sender(co_etl_people *p, const co_etl_event *e)
     add_note(p, &p->process_notes, n);
 }
 
+// Of the hook's events the prefix has the ticks at 8, a Clock event the counter behind it.
+void co_etl_moment_of(const co_etl_event *e, etl_moment *out)
+{
+    *out = (etl_moment){.time = e->time};
+    if (e->data_len >= 16)
+        out->ticks = etl_u64(e->data + 8);
+    if (e->data_len >= 24)
+        out->counter = (int64_t)etl_u64(e->data + 16);
+}
+
+static bool is_named(const co_tlg_schema *s, const char *name)
+{
+    return s->name_len == strlen(name) && memcmp(s->name, name, s->name_len) == 0;
+}
+
+static void take_own(co_etl_people *p, const co_etl_event *e)
+{
+    co_tlg_schema schema;
+    etl_moment moment;
+    ort_process *ort = ort_in(p, e->pid);
+    if (!ort || !co_tlg_schema_parse(e->metadata, e->metadata_len, &schema))
+        return;
+    ort->hooked = true;
+    ort->tells_ort |= is_named(&schema, "OrtEvent");
+    co_etl_moment_of(e, &moment);
+    if (moment.ticks > p->latest.ticks)
+        p->latest = moment;
+    if (!is_named(&schema, "Clock") || !moment.ticks)
+        return;
+    if (!p->first_clock.ticks || moment.ticks < p->first_clock.ticks)
+        p->first_clock = moment;
+    if (moment.ticks > p->last_clock.ticks)
+        p->last_clock = moment;
+}
+
 void co_etl_people_event(co_etl_people *p, const co_etl_event *e)
 {
     etl_fact fact;
@@ -201,6 +240,9 @@ void co_etl_people_event(co_etl_people *p, const co_etl_event *e)
                                              memcmp(e->provider, co_etl_guid_ort_log, 16) == 0)) {
         take_sender(p, e);
         take_ort(p, e);
+    } else if (co_own_is(e)) {
+        take_sender(p, e);
+        take_own(p, e);
     }
 }
 
@@ -338,6 +380,27 @@ const char *co_etl_people_name(const co_etl_people *p, const etl_life *life)
 const char *co_etl_people_command_line(const co_etl_people *p, const etl_life *life)
 {
     return life->command_line ? (const char *)p->texts.data + life->command_line : "";
+}
+
+bool co_etl_people_hooked(const co_etl_people *p, uint32_t pid)
+{
+    size_t place;
+    return cm_map_find(&p->ort_of, pid, &place) && p->ort[place].hooked;
+}
+
+bool co_etl_people_tells_ort(const co_etl_people *p, uint32_t pid)
+{
+    size_t place;
+    return cm_map_find(&p->ort_of, pid, &place) && p->ort[place].tells_ort;
+}
+
+bool co_etl_people_clock(const co_etl_people *p, etl_moment *first, etl_moment *last,
+                         etl_moment *latest)
+{
+    *first = p->first_clock.ticks ? p->first_clock : p->latest;
+    *last = p->last_clock.ticks ? p->last_clock : p->latest;
+    *latest = p->latest;
+    return p->latest.ticks != 0;
 }
 
 const char *co_etl_people_version(const co_etl_people *p, uint32_t pid)

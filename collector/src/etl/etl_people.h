@@ -41,5 +41,22 @@ const char *co_etl_people_library(const co_etl_people *p, uint32_t pid);
 // Whether this is a library that has ONNX Runtime in it.
 bool co_etl_is_ort_library(const char *path);
 
+// ortscope's own hook told of this process: what it says goes before what ORT says itself.
+bool co_etl_people_hooked(const co_etl_people *p, uint32_t pid);
+bool co_etl_people_tells_ort(const co_etl_people *p, uint32_t pid); // ORT's own events, too
+
+// One moment by the processor's ticks and by the recording's clock.
+typedef struct etl_moment {
+    uint64_t ticks;
+    int64_t time;    // when the event was written
+    int64_t counter; // the performance counter at `ticks`, 0: not told
+} etl_moment;
+
+// Of the hook's events: the first and the last Clock, and the event with the highest ticks, whose
+// time is a little late. False if there is none of the hook's events.
+bool co_etl_people_clock(const co_etl_people *p, etl_moment *first, etl_moment *last,
+                         etl_moment *latest);
+void co_etl_moment_of(const co_etl_event *e, etl_moment *out); // of a Clock event
+
 // Facts that found no room.
 uint64_t co_etl_people_missing(const co_etl_people *p);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events on their way to rows: etl_rows.c writes what the kernel tells, etl_ort.c what ONNX Runtime
-// tells. etl_import.c leads it for recordings, etw/etw_live.c for a session in real time.
+// tells, etl_own.c what our own hook told. etl_import.c leads it for recordings, etw/etw_live.c for a
+// session in real time.
 #pragma once
 
 #include "collector/etl_import.h"
@@ -36,14 +37,15 @@ typedef struct etl_import {
     void *qnn_context;
     co_etl_import_stats stats;
     int64_t last_ns;
+    int64_t event_time;             // of the event at hand
     uint32_t running[ETL_CPUS_MAX]; // the thread on each processor, CO_ETL_UNKNOWN before the first
                                     // switch
-    co_ids *sessions;
-    co_ids own_sessions;    // of a recording
-    cm_buf session_states;  // by the session's number
-    cm_buf ort_threads;     // that have run sessions
-    cm_map ort_thread_of;   // pid and tid -> place
-    cm_map only_session_of; // process -> its session, as long as there is one
+    co_ids *sessions;               // numbers of sessions, ORT's and the hook's
+    cm_buf session_states;          // by the session's number
+    cm_buf ort_threads;             // that have run sessions
+    cm_map ort_thread_of;           // pid and tid -> place
+    cm_map only_session_of;         // process -> its session, as long as there is one
+    struct etl_own *own;            // of a recording
     uint32_t losses; // times that the stream told of lost events: what was open then has no end
     cm_out text;
 } etl_import;
@@ -58,3 +60,10 @@ void co_etl_write_fact(etl_import *m, const co_etl_event *event, const etl_fact 
 void co_etl_write_ort(etl_import *m, const co_etl_event *event);
 bool co_etl_is_ort(const co_etl_event *event);
 void co_etl_ort_end(etl_import *m);
+
+cm_status co_etl_own_begin(etl_import *m); // makes `own`, `sessions`
+void co_etl_write_own(etl_import *m, const co_etl_event *event);
+void co_etl_write_mark(etl_import *m, const co_etl_event *event); // of the collector's provider
+void co_etl_own_end(etl_import *m);
+uint64_t co_etl_own_lost(const etl_import *m, uint32_t pid);
+void co_etl_own_free(etl_import *m);
