@@ -10,3 +10,6 @@ foreach(test test_etw_session test_etw_live)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/collector/src
                                ${CMAKE_SOURCE_DIR}/collector/src/etw)
 endforeach()
+# The provider's events through a recording.
+ortscope_test(test_etw_import SOURCES test_etw_import.c etl_maker.c etw_recorder.c
+              LIBS co_collector tl_tracelogging)

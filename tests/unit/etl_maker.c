@@ -271,6 +271,49 @@ void etl_event(etl_maker *m, const uint8_t guid[16], unsigned id, unsigned versi
     etl_raw(m, b.data, b.len);
 }
 
+static void append_item(cm_buf *b, unsigned type, bool more, const uint8_t *bytes, size_t len)
+{
+    static const uint8_t zeros[8];
+    size_t padded = (len + 7) & ~(size_t)7;
+    const uint16_t head[4] = {(uint16_t)(padded + 8), (uint16_t)type, more, (uint16_t)len};
+    cm_buf_append(b, head, sizeof head);
+    cm_buf_append(b, bytes, len);
+    cm_buf_append(b, zeros, padded - len);
+}
+
+void etl_event_given(etl_maker *m, const etl_given *g, int64_t time, uint32_t pid, uint32_t tid)
+{
+    etl_bytes head = {.len = 0};
+    cm_buf b = {0};
+    put16(&head, 0); // size, below
+    put8(&head, 0x13);
+    put8(&head, 0xc0);
+    put16(&head, 1);
+    put16(&head, 0);
+    put32(&head, tid);
+    put32(&head, pid);
+    put64(&head, (uint64_t)time);
+    put_bytes(&head, g->guid, 16);
+    put16(&head, 0);
+    put8(&head, 0);
+    put8(&head, 11);
+    put8(&head, g->level);
+    put8(&head, 0);
+    put16(&head, 0);
+    put64(&head, g->keyword);
+    put64(&head, 0);
+    put64(&head, 0);
+    put64(&head, 0);
+    cm_buf_append(&b, head.data, head.len);
+    append_item(&b, 12, true, g->traits, g->traits_len);
+    append_item(&b, 11, false, g->metadata, g->metadata_len);
+    cm_buf_append(&b, g->data, g->data_len);
+    b.data[0] = (uint8_t)b.len;
+    b.data[1] = (uint8_t)(b.len >> 8);
+    etl_raw(m, b.data, b.len);
+    cm_buf_deinit(&b);
+}
+
 void etl_message(etl_maker *m, int64_t time, const uint8_t guid[16], uint32_t pid, uint32_t tid)
 {
     etl_bytes b = {.len = 0};

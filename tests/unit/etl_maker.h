@@ -54,6 +54,15 @@ void etl_classic(etl_maker *m, unsigned type, const uint8_t guid[16], unsigned v
 void etl_event(etl_maker *m, const uint8_t guid[16], unsigned id, unsigned version, unsigned level,
                int64_t time, uint32_t pid, uint32_t tid, const etl_bytes *metadata,
                const etl_bytes *data);
+// A TraceLogging event with whatever its provider gave: items and data of any length.
+typedef struct etl_given {
+    const uint8_t *guid, *traits, *metadata, *data;
+    size_t traits_len, metadata_len, data_len;
+    unsigned level;
+    uint64_t keyword;
+} etl_given;
+void etl_event_given(etl_maker *m, const etl_given *given, int64_t time, uint32_t pid,
+                     uint32_t tid);
 void etl_message(etl_maker *m, int64_t time, const uint8_t guid[16], uint32_t pid, uint32_t tid);
 void etl_raw(etl_maker *m, const void *bytes, size_t len);
 

@@ -41,7 +41,7 @@ struct co_etl_people {
     cm_map ort_of;             // pid -> place
     ort_process *ort;
     uint32_t ort_count;
-    etl_moment first_clock, last_clock, latest; // of the hook's events
+    etl_moment first_clock, last_clock, first_run, latest; // of the hook's events
     uint64_t missing;
     bool command_lines; // somebody asked for them
 };
@@ -222,7 +222,9 @@ static void take_own(co_etl_people *p, const co_etl_event *e)
     ort->tells_ort |= is_named(&schema, "OrtEvent");
     co_etl_moment_of(e, &moment);
     if (moment.ticks > p->latest.ticks)
-        p->latest = moment;
+        p->latest = (etl_moment){moment.ticks, moment.time, 0};
+    if (is_named(&schema, "Run") && (!p->first_run.ticks || moment.ticks < p->first_run.ticks))
+        p->first_run = (etl_moment){moment.ticks, moment.time, 0};
     if (!is_named(&schema, "Clock") || !moment.ticks)
         return;
     if (!p->first_clock.ticks || moment.ticks < p->first_clock.ticks)
@@ -397,7 +399,7 @@ bool co_etl_people_tells_ort(const co_etl_people *p, uint32_t pid)
 bool co_etl_people_clock(const co_etl_people *p, etl_moment *first, etl_moment *last,
                          etl_moment *latest)
 {
-    *first = p->first_clock.ticks ? p->first_clock : p->latest;
+    *first = p->first_clock.ticks ? p->first_clock : p->first_run.ticks ? p->first_run : p->latest;
     *last = p->last_clock.ticks ? p->last_clock : p->latest;
     *latest = p->latest;
     return p->latest.ticks != 0;

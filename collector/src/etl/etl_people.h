@@ -52,8 +52,9 @@ typedef struct etl_moment {
     int64_t counter; // the performance counter at `ticks`, 0: not told
 } etl_moment;
 
-// Of the hook's events: the first and the last Clock, and the event with the highest ticks, whose
-// time is a little late. False if there is none of the hook's events.
+// Of the hook's events: the first and the last Clock (where there is none, the first run and the
+// latest event), and the event with the highest ticks, whose time is a little late. False if there
+// is none of the hook's events.
 bool co_etl_people_clock(const co_etl_people *p, etl_moment *first, etl_moment *last,
                          etl_moment *latest);
 void co_etl_moment_of(const co_etl_event *e, etl_moment *out); // of a Clock event
