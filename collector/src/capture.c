@@ -61,6 +61,8 @@ cm_status co_capture_create(const char *path, co_anchor start, co_capture **out)
         return file_failure(status);
     }
     add_clock_row(c, &start);
+    co_marks_open(&c->marks, tl_etw_system());
+    co_marks_capture_begin(&c->marks, start.utc_ns, path);
     *out = c;
     return CM_OK;
 }
@@ -104,7 +106,7 @@ cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id
         c->targets = larger;
         c->target_capacity = capacity;
     }
-    target_state t = {.id = c->last_target_id + 1};
+    target_state t = {.id = c->last_target_id + 1, .pid = target->pid};
     if (target->section)
         CM_TRY(open_channel(&t, target));
     co_watched watched = {
@@ -124,6 +126,7 @@ cm_status co_target_add(co_capture *c, const co_target *target, uint32_t *out_id
             target->command_line ? co_intern(c, target->command_line, strlen(target->command_line))
                                  : 0};
     co_pending_add(&c->pending, TM_KIND_process, row);
+    co_marks_target_begin(&c->marks, target->pid, t.id, target->how, target->program);
     *out_id = t.id;
     return CM_OK;
 }
@@ -183,6 +186,7 @@ bool co_tell_loss(co_capture *c, uint32_t process, int cause, uint64_t events)
     if (!co_pending_try(&c->pending, TM_KIND_lost, row))
         return false;
     c->stats.lost_events += events;
+    co_marks_loss(&c->marks, process, cause, events);
     return true;
 }
 
@@ -227,6 +231,7 @@ void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code)
                            [TM_process_end_reason] = reason,
                            [TM_process_end_exit_code] = exit_code};
     co_pending_add(&c->pending, TM_KIND_process_end, row);
+    co_marks_target_end(&c->marks, t->pid, id, reason, exit_code);
     co_watched *watched = co_watched_of(c, id);
     if (watched)
         watched->end_qpc = now.qpc;
@@ -279,6 +284,8 @@ cm_status co_capture_close(co_capture *c)
         co_target_end(c, c->targets[0].id, 1, -1);
     cm_status flushed = co_capture_flush(c);
     cm_status closed = tm_writer_close(c->writer);
+    co_marks_capture_end(&c->marks, c->stats.runs, c->stats.lost_events);
+    co_marks_close(&c->marks);
     co_pending_deinit(&c->pending);
     co_op_keep_deinit(&c->op_keep);
     co_ids_deinit(&c->modules);

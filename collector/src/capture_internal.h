@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/map.h"
 #include "ids.h"
+#include "marks.h"
 #include "op_keep.h"
 #include "pending.h"
 #include "readings.h"
@@ -12,7 +13,8 @@
 #include "tracelogging/codec.h"
 
 typedef struct target_state {
-    uint32_t id;           // its process row
+    uint32_t id; // its process row
+    uint32_t pid;
     tl_consumer *consumer; // NULL: nothing of ours is in the process
     tl_decoder *decoder;
     tl_losses told; // losses that are in the timeline already
@@ -44,6 +46,7 @@ struct co_capture {
     uint64_t no_room_told;
     co_readings qnn;
     cm_map qnn_lanes; // what is measured to its number
+    co_marks marks;
     co_stats stats;
 };
 

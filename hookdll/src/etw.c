@@ -13,7 +13,7 @@ HANDLE g_hk_etw_wake;
 
 static _Atomic uint32_t g_changed, g_state_wanted;
 static _Atomic uint64_t g_clock; // ticks of the last Clock event, 0: one is due
-static uint64_t g_failed_told;
+static _Atomic uint64_t g_failed_told;
 
 // On any thread, perhaps under ETW's locks.
 static void on_changed(void *context, bool state_wanted)
@@ -131,6 +131,32 @@ static void write_event(tl_etw_thread *state, tl_event event, uint64_t ticks,
     tl_etw_write(&g_hk_etw, state, event, state->id, ticks, parts, count);
 }
 
+static void tell_number(hk_thread *t, uint32_t epoch, uint64_t number, uint32_t code,
+                        const char *what)
+{
+    char sentence[256], digits[24];
+    hk_text text = hk_text_of_number((int64_t)number, digits), rest = hk_text_of(what);
+    if (text.len + rest.len > sizeof sentence)
+        return;
+    memcpy(sentence, text.bytes, text.len);
+    memcpy(sentence + text.len, rest.bytes, rest.len);
+    hk_emit_log(t, epoch, TL_LEVEL_WARNING, 0, 0, code, (hk_text){sentence, text.len + rest.len});
+}
+
+// A remark in the timeline (and, when there is room again, in the recording) of events that ETW did
+// not take, once there are `at_least` that were not told of.
+static void tell_failures(hk_thread *t, uint32_t epoch, uint64_t at_least)
+{
+    uint64_t told = atomic_load_explicit(&g_failed_told, memory_order_relaxed);
+    uint64_t failed = atomic_load_explicit(&g_hk_etw.failed, memory_order_relaxed);
+    if (__builtin_expect(failed - told < at_least, 1) ||
+        !atomic_compare_exchange_strong(&g_failed_told, &told, failed))
+        return;
+    tell_number(t, epoch, failed - told, atomic_load(&g_hk_etw.last_failure),
+                " events were not taken by event tracing (`code` says why; 8: its buffers were "
+                "full). Use more or larger buffers.");
+}
+
 __attribute__((noinline)) void hk_etw_gather(hk_thread *t, tl_event event, uint64_t key,
                                              uint64_t ticks, const void *fixed, size_t fixed_bytes)
 {
@@ -155,6 +181,8 @@ __attribute__((noinline)) void hk_etw_run(hk_thread *t, uint64_t ticks, const tl
         flush_run(state, hk_etw_key(run->session, run->run));
         if (hk_etw_wants(TL_EVENT_Run))
             write_event(state, TL_EVENT_Run, ticks, &part, 1);
+        // The program may end before the watcher tells; now and then is enough.
+        tell_failures(t, atomic_load(&g_hk.epoch), atomic_load(&g_failed_told) * 2 + 1);
     }
     SetLastError(error);
 }
@@ -210,18 +238,6 @@ static void tell_again(void *context, tl_event event, uint32_t thread, uint64_t 
         tl_etw_write(&g_hk_etw, context, event, thread, ticks, payload, 1);
 }
 
-static void tell_number(hk_thread *t, uint32_t epoch, uint64_t number, uint32_t code,
-                        const char *what)
-{
-    char sentence[256], digits[24];
-    hk_text text = hk_text_of_number((int64_t)number, digits), rest = hk_text_of(what);
-    if (text.len + rest.len > sizeof sentence)
-        return;
-    memcpy(sentence, text.bytes, text.len);
-    memcpy(sentence + text.len, rest.bytes, rest.len);
-    hk_emit_log(t, epoch, TL_LEVEL_WARNING, 0, 0, code, (hk_text){sentence, text.len + rest.len});
-}
-
 static void serve(hk_thread *t, uint32_t epoch)
 {
     // With nobody listening any more too: what has gathered must not reach the next listener.
@@ -238,13 +254,7 @@ static void serve(hk_thread *t, uint32_t epoch)
                             " facts were too many to be told to event tracing again.");
         }
     }
-    uint64_t failed = atomic_load(&g_hk_etw.failed);
-    if (failed != g_failed_told) {
-        tell_number(t, epoch, failed - g_failed_told, atomic_load(&g_hk_etw.last_failure),
-                    " events were not taken by event tracing (error in `code`; 8: its buffers were "
-                    "full). Use more or larger buffers.");
-        g_failed_told = failed;
-    }
+    tell_failures(t, epoch, 1);
 }
 
 void hk_etw_serve(void)
@@ -266,7 +276,7 @@ void hk_etw_arm(void)
 {
     g_hk_etw.changed = on_changed;
     atomic_store(&g_hk_etw.failed, 0);
-    g_failed_told = 0;
+    atomic_store(&g_failed_told, 0);
     tl_provider_open_hook(&g_hk_etw, tl_etw_system());
 }
 
@@ -296,6 +306,12 @@ void hk_etw_disarm(bool idle)
 
 void hk_etw_process_ends(void)
 {
+    uint32_t epoch;
     if (hk_etw_is_on())
         write_rest();
+    hk_thread *t = hk_enter(&epoch);
+    if (t) {
+        tell_failures(t, epoch, 1);
+        hk_leave(t);
+    }
 }

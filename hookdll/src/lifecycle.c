@@ -64,6 +64,7 @@ static void arm_all(void)
 static void disarm_all(void)
 {
     hk_tap_tell_all(false);
+    hk_etw_serve();
     AcquireSRWLockExclusive(&g_hk.lock);
     atomic_fetch_add(&g_hk.epoch, 1); // even: nobody begins to record
     hk_children_disarm();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events on their way to rows: etl_rows.c writes what the kernel tells, etl_ort.c what ONNX Runtime
-// tells, etl_own.c what our own hook told. etl_import.c leads it for recordings, etw/etw_live.c for a
-// session in real time.
+// tells, etl_own.c what our own hook told. etl_import.c leads it for recordings, etw/etw_live.c for
+// a session in real time.
 #pragma once
 
 #include "collector/etl_import.h"

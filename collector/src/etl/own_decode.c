@@ -251,14 +251,13 @@ typedef struct delivery {
     co_own_fn *fn;
     void *context;
     co_own_event event;
+    tl_field_value values[TL_FIELDS_MAX];
 } delivery;
 
 static bool deliver(delivery *d, const uint8_t *bytes, size_t len)
 {
-    tl_field_value values[TL_FIELDS_MAX];
-    if (!tl_decode(d->form->decoder, 1, bytes, len, &d->event.event, values))
+    if (!tl_decode(d->form->decoder, 1, bytes, len, &d->event.event, d->values))
         return false;
-    d->event.values = values;
     if (d->event.event != TL_EVENT_PAD) // an event of a later version
         d->fn(d->context, &d->event);
     return true;
@@ -285,11 +284,11 @@ bool co_own_decode(co_own *o, const co_etl_event *e, co_own_fn *fn, void *contex
     size_t prefix = sizeof(tl_etw_prefix);
     bool good = f && f->decoder && e->data_len >= prefix;
     if (good) {
-        delivery d = {
-            f,
-            fn,
-            context,
-            {.pid = e->pid, .thread = etl_u32(e->data + 4), .ticks = etl_u64(e->data + 8)}};
+        delivery d = {.form = f, .fn = fn, .context = context};
+        d.event = (co_own_event){.pid = e->pid,
+                                 .thread = etl_u32(e->data + 4),
+                                 .ticks = etl_u64(e->data + 8),
+                                 .values = d.values};
         count(o, e, etl_u32(e->data));
         good = f->batched ? deliver_batch(&d, e->data + prefix, e->data_len - prefix)
                           : deliver(&d, e->data, e->data_len);
