@@ -86,7 +86,8 @@ const char *an_lost_cause_name(int64_t cause)
                                         "parts of the recording are damaged or unknown",
                                         "whole buffers that event tracing could not hand on",
                                         "whole buffers of event tracing were not read in time",
-                                        "ortscope was too slow for event tracing"};
+                                        "ortscope was too slow for event tracing",
+                                        "the recording lacks some of ortscope's own events"};
     return cause >= 0 && (uint64_t)cause < COUNT_OF(names) ? names[cause] : "of other causes";
 }
 

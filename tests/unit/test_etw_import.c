@@ -151,7 +151,7 @@ static void import_without(int dropped)
     }
     etl_end(&g_maker);
     TEST_ASSERT_EQUAL(CM_OK, co_etl_open_memory(g_maker.file.data, g_maker.file.len, &e));
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(&people));
+    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(false, &people));
     co_etl_visitor v = {.context = people, .event = on_event};
     TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
     co_etl_import_options options = {.output = PATH};

@@ -40,7 +40,7 @@
 #define AN_SUMMARY_SERIES 4096 // runs kept one by one, per session
 #define AN_MAX_MESSAGES   256  // different messages kept
 #define AN_MAX_DEVICES    64   // different ones kept
-#define AN_LOST_CAUSES    11   // the last one: any cause that we have no name for
+#define AN_LOST_CAUSES    12   // the last one: any cause that we have no name for
 
 typedef struct an_run_time {
     int64_t begin_ns;

@@ -7,6 +7,7 @@
 
 #include "capture_internal.h"
 #include "collector/etl_tracelogging.h"
+#include "etl_bytes.h"
 #include "own_decode.h"
 
 #include <inttypes.h>
@@ -26,6 +27,16 @@ struct etl_own {
     etl_import *import;
     double rate; // nanoseconds a tick; 0: there are no events of ours
 };
+
+// Of the hook's events the prefix has the ticks at 8, a Clock event the counter behind it.
+void co_etl_moment_of(const co_etl_event *e, etl_moment *out)
+{
+    *out = (etl_moment){.time = e->time};
+    if (e->data_len >= 16)
+        out->ticks = etl_u64(e->data + 8);
+    if (e->data_len >= 24)
+        out->counter = (int64_t)etl_u64(e->data + 16);
+}
 
 static int64_t moment_ns(const etl_import *m, const etl_moment *moment)
 {

@@ -4,7 +4,6 @@
 #include "collector/etl_tracelogging.h"
 #include "common/buf.h"
 #include "common/map.h"
-#include "etl_bytes.h"
 #include "etl_classes.h"
 #include "etl_facts.h"
 #include "etl_text.h"
@@ -194,16 +193,6 @@ static void take_sender(co_etl_people *p, const co_etl_event *e)
     n.id = e->pid;
     n.owner = CO_ETL_UNKNOWN;
     add_note(p, &p->process_notes, n);
-}
-
-// Of the hook's events the prefix has the ticks at 8, a Clock event the counter behind it.
-void co_etl_moment_of(const co_etl_event *e, etl_moment *out)
-{
-    *out = (etl_moment){.time = e->time};
-    if (e->data_len >= 16)
-        out->ticks = etl_u64(e->data + 8);
-    if (e->data_len >= 24)
-        out->counter = (int64_t)etl_u64(e->data + 16);
 }
 
 static bool is_named(const co_tlg_schema *s, const char *name)
