@@ -266,7 +266,7 @@ static void test_gaps_are_losses(void)
     import_without(6); // the third run
     TEST_ASSERT_EQUAL(4, rows_of(TM_KIND_run));
     TEST_ASSERT_EQUAL(1, rows_of(TM_KIND_lost));
-    TEST_ASSERT_EQUAL_INT64(7, VALUE(lost, 0, cause));
+    TEST_ASSERT_EQUAL_INT64(10, VALUE(lost, 0, cause));
     TEST_ASSERT_EQUAL_INT64(1, VALUE(lost, 0, events));
     TEST_ASSERT_EQUAL_INT64(VALUE(process, 0, process), VALUE(lost, 0, process));
 }
