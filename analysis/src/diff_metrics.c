@@ -331,7 +331,7 @@ cm_status an_diff_measure(an_diff_group *g, double margin, double error)
     CM_TRY(measure_load(g, error));
     CM_TRY(measure_peak(g, error));
     measure_growth(g);
-    for (int m = 0; m < AN_METRIC_COUNT; m++)
+    for (an_metric m = 0; m < AN_METRIC_COUNT; m++)
         if (m != AN_METRIC_MEMORY_GROWTH)
             g->changes[m].verdict =
                 an_judge_ratio(g->changes[m].ratio, margin, an_metric_higher_is_better(m));

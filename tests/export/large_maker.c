@@ -30,7 +30,7 @@ static int64_t text(const char *s)
 static void describe(void)
 {
     char name[32];
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\node.exe"));
+    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\node.exe"), 0);
     ROW(module, 1, 1, 0, text("onnxruntime.dll"), text("1.20.1"), 0, 1, 0);
     for (int64_t session = 1; session <= 2; session++) {
         ROW(session, session, 1, session * 1000, 500, 0, 0, text("large.onnx"), -1, 0, 0, 0, 0,
