@@ -2,10 +2,10 @@
 #include "etl_people.h"
 
 #include "collector/etl_tracelogging.h"
-#include "common/buf.h"
 #include "common/map.h"
 #include "etl_classes.h"
 #include "etl_facts.h"
+#include "etl_lives.h"
 #include "etl_text.h"
 #include "own_decode.h"
 
@@ -16,16 +16,6 @@
 #define TEXTS_MAX ((size_t)16 << 20)
 #define ORT_MAX   4096u
 
-// What an event says about a process or thread, until all are there.
-typedef struct note {
-    uint32_t id, owner;
-    int64_t time;
-    uint32_t name, command_line;
-    int32_t exit_code;
-    uint32_t order;
-    uint8_t action; // etl_action
-} note;
-
 typedef struct ort_process {
     uint32_t pid;
     bool hooked, tells_ort;
@@ -33,7 +23,7 @@ typedef struct ort_process {
 } ort_process;
 
 struct co_etl_people {
-    cm_buf process_notes, thread_notes; // note
+    cm_buf process_notes, thread_notes; // etl_note
     cm_buf texts;
     cm_buf processes, threads; // etl_life, once settled
     cm_map seen;               // threads and processes that user-mode events come from
@@ -71,7 +61,7 @@ void co_etl_people_destroy(co_etl_people *p)
 
 // --------------------------------------------------------------------------------------- gathering
 
-static void add_note(co_etl_people *p, cm_buf *notes, note n)
+static void add_note(co_etl_people *p, cm_buf *notes, etl_note n)
 {
     n.order = (uint32_t)(notes->len / sizeof n);
     if (n.order >= NOTES_MAX)
@@ -144,7 +134,7 @@ static void take_image(co_etl_people *p, const etl_fact *f)
 static void take_fact(co_etl_people *p, const etl_fact *f, int64_t time)
 {
     char name[512];
-    note n = {.time = time, .action = (uint8_t)f->action, .exit_code = (int32_t)f->exit_code};
+    etl_note n = {.time = time, .action = (uint8_t)f->action, .exit_code = (int32_t)f->exit_code};
     if (f->kind == ETL_FACT_IMAGE) {
         take_image(p, f);
     } else if (f->kind == ETL_FACT_PROCESS) {
@@ -188,7 +178,7 @@ static void take_sender(co_etl_people *p, const co_etl_event *e)
         cm_map_find(&p->seen, key, &known) || p->seen.count >= NOTES_MAX ||
         !cm_map_put(&p->seen, key, 0))
         return;
-    note n = {.time = e->time, .action = ETL_IS_THERE, .id = e->tid, .owner = e->pid};
+    etl_note n = {.time = e->time, .action = ETL_IS_THERE, .id = e->tid, .owner = e->pid};
     add_note(p, &p->thread_notes, n);
     n.id = e->pid;
     n.owner = CO_ETL_UNKNOWN;
@@ -239,85 +229,12 @@ void co_etl_people_event(co_etl_people *p, const co_etl_event *e)
 
 // ---------------------------------------------------------------------------------------- settling
 
-static int compare_notes(const void *a, const void *b)
-{
-    const note *x = a, *y = b;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
-
-static etl_life *last_life(cm_buf *lives)
-{
-    return lives->len ? (etl_life *)(void *)(lives->data + lives->len) - 1 : NULL;
-}
-
-// Whether the note tells once more what `last` knows: the kernel and its manifest both report, and
-// what is there at the end was there before.
-static bool is_known(const etl_life *last, const note *n)
-{
-    if (!last || last->id != n->id)
-        return false;
-    if (last->ended)
-        return n->action == ETL_ENDS;
-    return n->action != ETL_BEGINS || n->owner == last->owner;
-}
-
-// The notes of each number, in order of time, to lives that follow each other.
-static void settle(cm_buf *notes, cm_buf *lives)
-{
-    size_t count = notes->len / sizeof(note);
-    note *n = (note *)(void *)notes->data;
-    if (count)
-        qsort(n, count, sizeof *n, compare_notes);
-    for (size_t i = 0; i < count && !lives->failed; i++) {
-        etl_life *last = last_life(lives);
-        if (!is_known(last, &n[i])) {
-            etl_life life = {.id = n[i].id,
-                             .owner = n[i].owner,
-                             .begin = n[i].action == ETL_BEGINS ? n[i].time : INT64_MIN,
-                             .end = INT64_MAX,
-                             .began = n[i].action == ETL_BEGINS};
-            if (last && last->id == life.id && !last->ended)
-                last->end = n[i].time; // its end was lost
-            cm_buf_append(lives, &life, sizeof life);
-            if (lives->failed)
-                return;
-            last = last_life(lives);
-        }
-        if (!last->name)
-            last->name = n[i].name;
-        if (!last->command_line)
-            last->command_line = n[i].command_line;
-        if (last->owner == CO_ETL_UNKNOWN)
-            last->owner = n[i].owner;
-        if (n[i].action == ETL_ENDS && !last->ended) {
-            last->end = n[i].time;
-            last->ended = true;
-            last->exit_code = n[i].exit_code;
-        }
-    }
-}
-
-// A number that is used again: what was there before the first start ends there.
-static void separate(cm_buf *lives)
-{
-    etl_life *l = (etl_life *)(void *)lives->data;
-    for (size_t i = 1; i < lives->len / sizeof *l; i++)
-        if (l[i].id == l[i - 1].id && l[i].begin < l[i - 1].end)
-            l[i].begin = l[i - 1].end;
-}
-
 cm_status co_etl_people_settle(co_etl_people *p)
 {
-    settle(&p->process_notes, &p->processes);
-    settle(&p->thread_notes, &p->threads);
+    co_etl_lives_settle(&p->process_notes, &p->processes);
+    co_etl_lives_settle(&p->thread_notes, &p->threads);
     cm_buf_deinit(&p->process_notes);
     cm_buf_deinit(&p->thread_notes);
-    separate(&p->processes);
-    separate(&p->threads);
     etl_life *l = (etl_life *)(void *)p->processes.data;
     for (size_t i = 0; i < p->processes.len / sizeof *l; i++) {
         size_t place;
@@ -330,20 +247,6 @@ cm_status co_etl_people_settle(co_etl_people *p)
 
 // ------------------------------------------------------------------------------------------ asking
 
-static const etl_life *find(const cm_buf *lives, uint32_t id, int64_t time)
-{
-    const etl_life *l = (const etl_life *)(const void *)lives->data;
-    size_t low = 0, high = lives->len / sizeof *l, count = high;
-    while (low < high) { // the first that ends at this time or later
-        size_t middle = low + (high - low) / 2;
-        if (l[middle].id < id || (l[middle].id == id && l[middle].end < time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && l[low].id == id && l[low].begin <= time ? &l[low] : NULL;
-}
-
 const etl_life *co_etl_people_processes(const co_etl_people *p, size_t *count)
 {
     *count = p->processes.len / sizeof(etl_life);
@@ -352,15 +255,16 @@ const etl_life *co_etl_people_processes(const co_etl_people *p, size_t *count)
 
 const etl_life *co_etl_people_process(const co_etl_people *p, uint32_t pid, int64_t time)
 {
-    return find(&p->processes, pid, time);
+    return co_etl_lives_find(&p->processes, pid, time);
 }
 
 const etl_life *co_etl_people_owner(const co_etl_people *p, uint32_t tid, int64_t time)
 {
-    const etl_life *thread = tid ? find(&p->threads, tid, time) : NULL;
+    const etl_life *thread = tid ? co_etl_lives_find(&p->threads, tid, time) : NULL;
     if (tid && !thread)
         return NULL;
-    return find(&p->processes, thread ? thread->owner : 0, time); // thread 0 is process 0, idle
+    return co_etl_lives_find(&p->processes, thread ? thread->owner : 0,
+                             time); // thread 0 is process 0, idle
 }
 
 const char *co_etl_people_name(const co_etl_people *p, const etl_life *life)
