@@ -21,6 +21,13 @@ ORT_PROVIDER = "3a26b1ff-7484-7484-7484-15261f42614d"
 ORT_LOG_PROVIDER = "929dd115-1ecb-4cb5-b060-ebd4983c421d"
 
 
+def on_qpc(timeline, run):
+    """A run's begin and end on the machine's clock."""
+    anchor = timeline.rows("clock")[0]
+    begin = anchor["qpc"] * 100 + run["begin"] - anchor["time"]  # Wine: 10 MHz
+    return begin, begin + run["duration"]
+
+
 class Machine:
     def __init__(self, checker, name="machine"):
         self.checker = checker

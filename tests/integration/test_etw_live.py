@@ -56,17 +56,10 @@ class Waiting:
 # ------------------------------------------------------------------------- the same by both ways
 
 
-def on_qpc(timeline, run):
-    """A run's begin and end on the machine's clock."""
-    anchor = timeline.rows("clock")[0]
-    begin = anchor["qpc"] * 100 + run["begin"] - anchor["time"]  # Wine: 10 MHz
-    return begin, begin + run["duration"]
-
-
 def by_thread(timeline):
     threads = {}
     for run in sorted(timeline.rows("run"), key=lambda r: r["begin"]):
-        threads.setdefault(run["thread"], []).append(on_qpc(timeline, run))
+        threads.setdefault(run["thread"], []).append(sim_etw.on_qpc(timeline, run))
     return threads
 
 
@@ -235,8 +228,8 @@ def overload(checker):
         checker.equal("seen and lost are what was written", seen + lost, written)
         checker.equal("no other loss", {r["cause"] for r in timeline.rows("lost")}, {NO_ROOM})
         truth = h.load(rings.trace)
-        calls = [on_qpc(truth, run) for run in truth.rows("run")]
-        runs = [on_qpc(timeline, run) for run in timeline.rows("run")]
+        calls = [sim_etw.on_qpc(truth, run) for run in truth.rows("run")]
+        runs = [sim_etw.on_qpc(timeline, run) for run in timeline.rows("run")]
         made_up = [r for r in runs if not any(c[0] - SLACK_NS <= r[0] and r[1] <= c[1] + SLACK_NS
                                               for c in calls)]
         checker.equal("no run is made up of two", (len(calls), made_up[:2]), (600, []))
