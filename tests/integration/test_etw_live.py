@@ -28,6 +28,12 @@ def messages(timeline):
     return " ".join(row["message"] for row in timeline.rows("log"))
 
 
+def print_delay(timeline):
+    """Measured, never asserted: how late the events came. The simulation's own flushing is in it."""
+    said = re.search(r"Event tracing's events came after [^)]*\)[^)]*\)[^)]*\)", messages(timeline))
+    print("    " + (said.group(0) if said else "no delays told"))
+
+
 def our_sessions(machine):
     return [name for name in machine.sessions() if name.startswith("ortscope-")]
 
@@ -82,6 +88,7 @@ def events_equal_rings(checker):
 
 
 def compare(checker, version, rings, events):
+    print_delay(events)
     checker.equal(version + ": nothing lost", (h.lost(rings), h.lost(events)), (0, 0))
     checker.equal(version + ": runs", (len(rings.rows("run")), len(events.rows("run"))), (RUNS, RUNS))
     checker.equal(version + ": who tells", {r["call"] for r in events.rows("run")}, {BY_EVENTS})
@@ -111,6 +118,7 @@ def launched(checker):
                       [(8, 0)])
         checker.equal("the runtime", [m["version"] for m in timeline.rows("module")], [VERSION])
         checker.equal("no operators from outside", timeline.rows("op"), [])
+        print_delay(timeline)
         mine = {r["process"] for r in timeline.rows("process")}
         checker.equal("threads and images of the program alone",
                       ({r["process"] for r in timeline.rows("thread") + timeline.rows("image")} - mine),

@@ -8,6 +8,8 @@
 #include "etw/etw_queue.h"
 #include "etw_library.h"
 
+#include "common/histogram.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +25,10 @@ struct co_etw {
     etw_session session;
     etw_live *live;
     etw_queue queue;
+    co_capture *capture;
+    int64_t hz;                 // of QPC, as are:
+    int64_t first_taken, taken; // when the capture's thread came for events, first and last
+    cm_histogram delay;         // from an event to then, in nanoseconds
     uint64_t trace;
     HANDLE reader, tender, end;
     SRWLOCK lock; // what follows
@@ -115,6 +121,7 @@ static void free_all(co_etw *e)
 {
     co_etw_live_destroy(e->live);
     co_etw_queue_deinit(&e->queue);
+    cm_histogram_deinit(&e->delay);
     if (e->end)
         CloseHandle(e->end);
     free(e);
@@ -159,6 +166,9 @@ co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
     QueryPerformanceFrequency(&hz);
     e->end = CreateEventW(NULL, TRUE, FALSE, NULL);
     e->asked = qpc();
+    e->hz = hz.QuadPart;
+    e->capture = capture;
+    cm_histogram_init(&e->delay);
     e->live = co_etw_live_create(capture, hz.QuadPart, listener);
     etw_wish wish = {.parts = options->parts,
                      .buffers = options->buffers,
@@ -196,21 +206,42 @@ unsigned co_etw_parts(const co_etw *e)
     return e ? e->session.parts : 0;
 }
 
-static void take(void *live, const co_etl_event *event)
+static void take(void *context, const co_etl_event *event)
 {
-    co_etw_live_event(live, event);
+    co_etw *e = context;
+    // Its time may be anything. One from before the capture's thread first came waited for that:
+    // it tells nothing of the way.
+    if (event->time >= e->first_taken && event->time <= e->taken)
+        cm_histogram_add(&e->delay,
+                         (uint64_t)((double)(e->taken - event->time) * 1e9 / (double)e->hz));
+    co_etw_live_event(e->live, event);
 }
 
-static void take_gap(void *live)
+static void take_gap(void *context)
 {
-    co_etw_live_gap(live);
+    co_etw *e = context;
+    co_etw_live_gap(e->live);
+}
+
+static void tell_delay(const co_etw *e)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "Event tracing's events came after %.1f ms (median), %.1f ms (p99), %.1f ms (max).",
+             (double)cm_histogram_percentile(&e->delay, 500000) / 1e6,
+             (double)cm_histogram_percentile(&e->delay, 990000) / 1e6, (double)e->delay.max / 1e6);
+    if (e->delay.count)
+        co_capture_log(e->capture, 0, 5, text);
 }
 
 size_t co_etw_drain(co_etw *e)
 {
     if (!e)
         return 0;
-    etw_reader reader = {e->live, take, take_gap, 0, qpc()};
+    etw_reader reader = {e, take, take_gap, 0, qpc()};
+    e->taken = reader.now;
+    if (!e->first_taken)
+        e->first_taken = e->taken;
     AcquireSRWLockExclusive(&e->lock);
     etw_losses losses = e->losses;
     reader.until = e->until;
@@ -268,6 +299,7 @@ void co_etw_stop(co_etw *e)
         e->api.close_trace(e->trace);
     co_etw_drain(e);
     co_etw_live_end(e->live, ended);
+    tell_delay(e);
     if (ended)
         free_all(e); // else a thread may still use it
 }
