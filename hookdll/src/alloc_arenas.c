@@ -2,6 +2,7 @@
 // The arenas that have been used, by address. Finding takes no lock; adding and retiring do. An
 // arena is referred to by a handle, place and number together: places are used again.
 #include "alloc.h"
+#include "etw.h"
 #include "op.h"
 #include "registry.h"
 
@@ -131,6 +132,7 @@ void hk_arena_retire(hk_thread *t, uint32_t epoch, const void *self)
     if (!a)
         return;
     hk_arena_announce(t, epoch, a); // of a session that could not be made, for one
+    hk_journal_forget_allocator(a->id);
     AcquireSRWLockExclusive(&g_lock);
     if (hk_registry_remove(&g_registry, self) == a)
         drop(a);

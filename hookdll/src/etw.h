@@ -71,6 +71,9 @@ static inline bool hk_journal_keeps(tl_event event)
 void hk_journal_note(tl_event event, uint32_t thread, uint64_t ticks, const tl_etw_part *parts,
                      unsigned count);
 
+// The allocator is gone; no event tells so.
+void hk_journal_forget_allocator(uint32_t id);
+
 typedef void hk_journal_fn(void *context, tl_event event, uint32_t thread, uint64_t ticks,
                            const tl_etw_part *payload);
 // All that is kept, so that what is referred to comes first; not under one lock for long. Returns

@@ -6,6 +6,8 @@
 
 #define BUCKETS       512u
 #define JOURNAL_BYTES (8u << 20)
+// Sets come with every new shape: they leave room for sessions and kernels.
+#define SETS_BYTES (6u << 20)
 
 // In the order in which they are told.
 typedef enum group { MODULES, SESSIONS, SETS, KERNELS, ALLOCATORS, GROUPS } group;
@@ -69,6 +71,13 @@ static void forget(group g, uint32_t id)
     }
 }
 
+static void forget_whole(group g, uint32_t id)
+{
+    AcquireSRWLockExclusive(&g_groups[g].lock);
+    forget(g, id);
+    ReleaseSRWLockExclusive(&g_groups[g].lock);
+}
+
 // The sets of a session that is gone, with their tensors.
 static void forget_sets_of(uint32_t session)
 {
@@ -92,7 +101,8 @@ static entry *make(tl_event event, uint32_t thread, uint64_t ticks, const tl_etw
     for (unsigned i = 0; i < count; i++)
         bytes += parts[i].len;
     uint32_t whole = (uint32_t)sizeof(entry) + bytes;
-    if (bytes > UINT16_MAX || atomic_fetch_add(&g_bytes, whole) + whole > JOURNAL_BYTES) {
+    uint32_t most = g_rules[event].group == SETS ? SETS_BYTES : JOURNAL_BYTES;
+    if (bytes > UINT16_MAX || atomic_fetch_add(&g_bytes, whole) + whole > most) {
         atomic_fetch_sub(&g_bytes, bytes > UINT16_MAX ? 0 : whole);
         return NULL;
     }
@@ -132,6 +142,12 @@ static void add(group g, entry *e)
     ReleaseSRWLockExclusive(&g_groups[g].lock);
 }
 
+// A session that could not be made: nobody will tell that it is gone, nor its phases.
+static bool has_failed(tl_event event, const void *fixed)
+{
+    return event == TL_EVENT_Session && ((const tl_Session *)fixed)->status != 0;
+}
+
 void hk_journal_note(tl_event event, uint32_t thread, uint64_t ticks, const tl_etw_part *parts,
                      unsigned count)
 {
@@ -140,10 +156,8 @@ void hk_journal_note(tl_event event, uint32_t thread, uint64_t ticks, const tl_e
     if (RtlDllShutdownInProgress()) // a thread that was killed may have held the lock
         return;
     memcpy(&id, (const uint8_t *)parts[0].bytes + g_rules[event].at, sizeof id);
-    if (g_rules[event].ends) {
-        AcquireSRWLockExclusive(&g_groups[g].lock);
-        forget(g, id);
-        ReleaseSRWLockExclusive(&g_groups[g].lock);
+    if (g_rules[event].ends || has_failed(event, parts[0].bytes)) {
+        forget_whole(g, id);
         if (event == TL_EVENT_SessionEnd)
             forget_sets_of(id);
         return;
@@ -155,6 +169,12 @@ void hk_journal_note(tl_event event, uint32_t thread, uint64_t ticks, const tl_e
     }
     e->id = id;
     add(g, e);
+}
+
+void hk_journal_forget_allocator(uint32_t id)
+{
+    if (!RtlDllShutdownInProgress())
+        forget_whole(ALLOCATORS, id);
 }
 
 uint32_t hk_journal_walk(hk_journal_fn *fn, void *context)

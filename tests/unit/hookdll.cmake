@@ -26,6 +26,10 @@ if(WIN32)
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_alloc_arenas PRIVATE ${hookdll_src})
     target_link_libraries(test_alloc_arenas PRIVATE hook_flags)
+    ortscope_test(test_etw_journal SOURCES test_etw_journal.c ${hookdll_src}/etw_journal.c
+                  LIBS tl_producer ntdll)
+    target_include_directories(test_etw_journal PRIVATE ${hookdll_src})
+    target_link_libraries(test_etw_journal PRIVATE hook_flags)
     ortscope_test(test_tap_provider SOURCES test_tap_provider.c ${hookdll_src}/tap_provider.c
                   LIBS tl_producer ntdll)
     target_include_directories(test_tap_provider PRIVATE ${hookdll_src})

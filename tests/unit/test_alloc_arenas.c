@@ -2,6 +2,7 @@
 // Arenas by address and by handle: one that is gone is not found, even if another has its place or
 // its address; one that is being asked for its state is not destroyed meanwhile.
 #include "alloc.h"
+#include "etw.h"
 #include "op.h"
 
 #include <unity.h>
@@ -12,6 +13,7 @@ static hk_alloc_module g_module = {.runtime = &g_runtime};
 static hk_alloc_class g_arena_class = {.module = &g_module, .is_arena = true};
 static hk_thread g_thread;
 static int g_object, g_other;
+static uint32_t g_forgotten; // by the journal
 
 bool hk_emit(hk_thread *t, uint32_t epoch, tl_event event, uint64_t ticks, const void *fixed,
              size_t fixed_bytes, const hk_text *texts, size_t count)
@@ -32,6 +34,11 @@ size_t hk_class_text(const char *decorated, char *out, size_t capacity)
     return 0;
 }
 
+void hk_journal_forget_allocator(uint32_t id)
+{
+    g_forgotten = id;
+}
+
 void setUp(void) {}
 
 void tearDown(void)
@@ -45,7 +52,9 @@ static void test_found_until_retired(void)
     uint64_t handle = hk_arena_handle(a);
     TEST_ASSERT_EQUAL_PTR(a, hk_arena_find(&g_object));
     TEST_ASSERT_EQUAL_PTR(a, hk_arena_at(handle));
+    uint32_t id = a->id;
     hk_arena_retire(&g_thread, 1, &g_object);
+    TEST_ASSERT_EQUAL_UINT32(id, g_forgotten);
     TEST_ASSERT_NULL(hk_arena_find(&g_object));
     TEST_ASSERT_NULL(hk_arena_at(handle));
     TEST_ASSERT_NULL(hk_arena_hold(handle));
