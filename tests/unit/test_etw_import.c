@@ -349,6 +349,21 @@ static void test_nonsense_is_counted(void)
     TEST_ASSERT_EQUAL_INT64(2, VALUE(lost, 0, events));
 }
 
+// Times from anywhere give times of some kind.
+static void test_clocks_may_say_anything(void)
+{
+    static const uint64_t odd[] = {UINT64_MAX, (uint64_t)INT64_MAX + 1, INT64_MAX, 1, 0};
+    for (size_t i = 0; i < 25; i++) {
+        tl_Clock fixed = {.qpc = odd[i % 5], .qpc_frequency = odd[i / 5]};
+        const tl_etw_part part = {&fixed, sizeof fixed};
+        g_etw.time = QPC + (int64_t)i * 1000000;
+        tl_etw_write(&g_provider, &g_thread, TL_EVENT_Clock, TID, odd[i / 5], &part, 1);
+        write_run((uint32_t)i + 1, (int64_t)i * 100000 + 50, 100);
+    }
+    import_without(-1);
+    TEST_ASSERT_EQUAL(25, rows_of(TM_KIND_run));
+}
+
 static void test_marks_of_the_collector(void)
 {
     static tl_provider marks;
@@ -380,6 +395,7 @@ int main(void)
     RUN_TEST(test_without_clock_events_times_are_near);
     RUN_TEST(test_hooked_process_has_no_runs_of_ort_itself);
     RUN_TEST(test_nonsense_is_counted);
+    RUN_TEST(test_clocks_may_say_anything);
     RUN_TEST(test_marks_of_the_collector);
     return UNITY_END();
 }

@@ -40,17 +40,17 @@ void co_etl_moment_of(const co_etl_event *e, etl_moment *out)
 
 static int64_t moment_ns(const etl_import *m, const etl_moment *moment)
 {
-    int64_t time = moment->time, apart = moment->counter - time;
+    int64_t time = moment->time, apart = (int64_t)((uint64_t)moment->counter - (uint64_t)time);
     // The counter is what the recording's clock counts, usually; then it is the better reading.
-    if (m->header->clock == CO_ETL_QPC && moment->counter && apart < m->header->perf_freq &&
-        apart > -m->header->perf_freq)
+    if (m->header->clock == CO_ETL_QPC && co_etl_has_time(m->header) && moment->counter &&
+        apart < m->header->perf_freq && apart > -m->header->perf_freq)
         time = moment->counter;
     return co_etl_ns(m->header, time);
 }
 
 static double rate_between(const etl_import *m, const etl_moment *from, const etl_moment *to)
 {
-    int64_t ns = moment_ns(m, to) - moment_ns(m, from);
+    int64_t ns = (int64_t)((uint64_t)moment_ns(m, to) - (uint64_t)moment_ns(m, from));
     return to->ticks > from->ticks && ns >= STEADY_NS
                ? (double)ns / (double)(to->ticks - from->ticks)
                : 0;
@@ -61,15 +61,20 @@ static co_anchor anchor_at(uint64_t ticks, int64_t ns)
     return (co_anchor){.ticks = ticks, .qpc_ns = BASE_NS + (uint64_t)ns};
 }
 
-// `ns` before or after a reading, by the rate.
+// `ns` before or after a reading, by the rate; less where the ticks would not suffice.
 static co_anchor drawn_out(const struct etl_own *o, co_anchor from, int64_t ns)
 {
-    double ticks = (double)ns / o->rate;
-    if (ticks < -(double)from.ticks) {
-        ticks = -(double)from.ticks;
-        ns = (int64_t)(ticks * o->rate);
-    }
-    return (co_anchor){.ticks = from.ticks + (uint64_t)(int64_t)ticks,
+    const uint64_t far = (uint64_t)1 << 62;
+    bool back = ns < 0;
+    double ticks = (back ? -(double)ns : (double)ns) / o->rate;
+    uint64_t step = back ? from.ticks : UINT64_MAX - from.ticks;
+    if (step > far)
+        step = far;
+    if (ticks < (double)step)
+        step = (uint64_t)ticks;
+    else
+        ns = (int64_t)((double)step * (back ? -o->rate : o->rate));
+    return (co_anchor){.ticks = back ? from.ticks - step : from.ticks + step,
                        .qpc_ns = from.qpc_ns + (uint64_t)ns};
 }
 
