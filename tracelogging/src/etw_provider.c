@@ -34,6 +34,12 @@ static void TL_ETW_CALL on_enable(const void *source, uint32_t action, uint8_t l
         p->changed(p->context, action != TL_ETW_DISABLE);
 }
 
+// Read once by whoever uses it: a thread that is late may meet a provider that is being closed.
+static const tl_etw_api *api_of(const tl_provider *p)
+{
+    return atomic_load_explicit(&p->api, memory_order_relaxed);
+}
+
 static bool make_traits(tl_provider *p, const char *name)
 {
     size_t used = 2;
@@ -77,14 +83,14 @@ bool tl_provider_open(tl_provider *p, const tl_etw_api *api, const char *name,
     atomic_store_explicit(&p->batch_bytes, TL_BATCH_BYTES, memory_order_relaxed);
     if (!make_traits(p, name) || !make_blobs(p, metadata))
         return false;
-    p->api = api;
+    atomic_store_explicit(&p->api, api, memory_order_relaxed);
     // ETW may call back before this returns; nobody may write before it has.
     uint64_t handle = 0;
     if (api->register_provider(guid, on_enable, p, &handle) != 0) {
-        p->api = NULL;
+        atomic_store_explicit(&p->api, NULL, memory_order_relaxed);
         return false;
     }
-    p->handle = handle;
+    atomic_store_explicit(&p->handle, handle, memory_order_relaxed);
     // Where it fails (Windows before 2015), recordings lack the provider's name, nothing else.
     if (api->set_information != NULL)
         api->set_information(handle, TL_ETW_SET_TRAITS, p->traits, p->traits_bytes);
@@ -106,14 +112,14 @@ bool tl_provider_open_hook(tl_provider *p, const tl_etw_api *api)
 
 void tl_provider_close(tl_provider *p)
 {
-    if (p->api == NULL)
+    const tl_etw_api *api = api_of(p);
+    if (api == NULL)
         return;
-    const tl_etw_api *api = p->api;
     atomic_store_explicit(&p->wanted, 0, memory_order_relaxed);
-    api->unregister_provider(p->handle); // no callback comes after it
+    // No callback comes after it.
+    api->unregister_provider(atomic_exchange_explicit(&p->handle, 0, memory_order_relaxed));
     atomic_store_explicit(&p->wanted, 0, memory_order_relaxed);
-    p->api = NULL;
-    p->handle = 0;
+    atomic_store_explicit(&p->api, NULL, memory_order_relaxed);
 }
 
 // ---------------------------------------------------------------------------------------- writing
@@ -132,6 +138,9 @@ static void note_failure(tl_provider *p, uint32_t status)
 static bool write_parts(tl_provider *p, tl_etw_thread *writer, unsigned event, uint32_t thread,
                         uint64_t ticks, const tl_etw_part *parts, unsigned count)
 {
+    const tl_etw_api *api = api_of(p);
+    if (api == NULL)
+        return false;
     const tl_event_info *info = &p->infos[event - 1];
     const tl_etw_descriptor descriptor = {
         .channel = TL_ETW_CHANNEL, .level = info->level, .keyword = info->keyword};
@@ -144,7 +153,8 @@ static bool write_parts(tl_provider *p, tl_etw_thread *writer, unsigned event, u
     for (unsigned i = 0; i < count; i++)
         if (parts[i].len != 0)
             data[used++] = (tl_etw_data){(uintptr_t)parts[i].bytes, parts[i].len, 0};
-    uint32_t status = p->api->write_transfer(p->handle, &descriptor, NULL, NULL, used, data);
+    uint64_t handle = atomic_load_explicit(&p->handle, memory_order_relaxed);
+    uint32_t status = api->write_transfer(handle, &descriptor, NULL, NULL, used, data);
     if (status != 0)
         note_failure(p, status);
     return status == 0;
@@ -153,7 +163,7 @@ static bool write_parts(tl_provider *p, tl_etw_thread *writer, unsigned event, u
 bool tl_etw_write(tl_provider *p, tl_etw_thread *writer, unsigned event, uint32_t thread,
                   uint64_t ticks, const tl_etw_part *parts, unsigned count)
 {
-    if (p->api == NULL || count > TL_ETW_PARTS_MAX)
+    if (api_of(p) == NULL || count > TL_ETW_PARTS_MAX)
         return false;
     bool written = write_parts(p, writer, event, thread, ticks, parts, count);
     if (!written)
@@ -171,7 +181,7 @@ static void write_elements(tl_provider *p, tl_etw_thread *writer, tl_event event
 {
     uint16_t wire_count = (uint16_t)count;
     const tl_etw_part parts[] = {{&wire_count, sizeof wire_count}, {bytes, len}};
-    if (p->api == NULL || !write_parts(p, writer, event, thread, ticks, parts, 2))
+    if (!write_parts(p, writer, event, thread, ticks, parts, 2))
         atomic_fetch_add_explicit(&p->failed, count, memory_order_relaxed);
 }
 

@@ -110,11 +110,11 @@ const tl_etw_api *tl_etw_system(void);
 typedef size_t tl_metadata_fn(unsigned event, uint8_t *out, size_t capacity);
 
 typedef struct tl_provider {
-    _Atomic uint64_t wanted; // bit n: somebody listens to event n
-    const tl_etw_api *api;   // NULL: not open
-    uint64_t handle;
-    const tl_event_info *infos; // of event 1 and those behind it
-    unsigned count;             // one past the last event
+    _Atomic uint64_t wanted;         // bit n: somebody listens to event n
+    _Atomic(const tl_etw_api *) api; // NULL: not open
+    _Atomic uint64_t handle;         // 0 too, which ETW refuses
+    const tl_event_info *infos;      // of event 1 and those behind it
+    unsigned count;                  // one past the last event
     uint8_t traits[64];
     uint16_t traits_bytes;
     uint8_t leader[TL_PROVIDER_EVENTS_MAX]; // the first event of the same level and keyword
