@@ -38,7 +38,7 @@ static _Atomic(known *) g_latest;
 // system.
 static known *find(const void *self)
 {
-    for (int i = 0; i < HK_MODULES_MAX; i++)
+    for (int i = 0; self && i < HK_MODULES_MAX; i++) // NULL would be a place that nobody uses
         if (atomic_load_explicit(&g_known[i].self, memory_order_acquire) == (uintptr_t)self)
             return &g_known[i];
     return atomic_load(&g_latest);

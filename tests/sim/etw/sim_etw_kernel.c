@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel's events that Wine can't tell, from a script: a line each, words separated by blanks.
-//
-//     base now | base TICKS        what times are counted from; `now` is read again at each use of
-//     it thread NAME EXE INDEX        NAME is a thread of the first process of that file, by its
-//     position pause MS cswitch US CPU NEW OLD STATE REASON        threads are numbers or names,
-//     STATE and REASON of OLD ready US CPU THREAD                        made ready by what runs on
-//     CPU profile US CPU THREAD IP hardfault US CPU THREAD BYTES DURATION_US diskread | diskwrite
-//     US CPU THREAD BYTES DURATION_US dpc | isr US CPU DURATION_US raw US CPU GROUP OPCODE VERSION
-//     HEX        a PERFINFO record
-//
-// US are microseconds from the base, negative ones are before it; CPU is the processor.
+// The kernel's events that Wine can't tell, from a script: a line each, words separated by blanks,
+// times in microseconds from a base. README.md of tests/sim describes every line.
 #include "sim_etw_main.h"
 #include "sim_etw_record.h"
 
