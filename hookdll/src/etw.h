@@ -64,6 +64,7 @@ void hk_etw_emit(hk_thread *t, tl_event event, uint64_t ticks, const tl_etw_part
 
 static inline bool hk_journal_keeps(tl_event event)
 {
+    _Static_assert(TL_EVENT_COUNT <= 32, "a bit for each event");
     return HK_JOURNAL_EVENTS >> event & 1;
 }
 
