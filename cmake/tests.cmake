@@ -1,10 +1,13 @@
 # ortscope_test(NAME SOURCES a.c ... LIBS x ... [LABELS l ...] [TIMEOUT s])
-# A Unity test program; on Windows builds it runs under Wine by the toolchain's emulator.
+# A Unity test program; on Windows builds it runs under Wine by the toolchain's emulator. Each has a
+# folder of its own to run in: tests run in parallel, and what one writes is not another's.
 function(ortscope_test name)
     cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;LABELS" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE ${arg_LIBS} dep_unity ortscope_flags)
-    add_test(NAME ${name} COMMAND ${name})
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/run/${name})
+    file(MAKE_DIRECTORY ${folder})
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${folder})
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 600) # for what hangs
     endif()

@@ -113,8 +113,8 @@ static inline void hk_kernel_belongs(hk_kernel *k, hk_session *s)
 }
 
 hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t epoch);
-// Its number, 0: was not known. *session: whose it was, NULL: not known, or gone.
-uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session **session);
+// Its number, 0: was not known. *owner: whose it was; that session may be gone.
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owner);
 void hk_kernels_clear(void);
 
 // True if this set of the session's inputs is new to the kernel; notes it.

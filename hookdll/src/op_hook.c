@@ -194,12 +194,11 @@ void *hk_op_destroy(void *self, unsigned flags, const hk_vtable *v)
     uint32_t epoch;
     hk_thread *t = hk_enter_to_release(&epoch);
     if (t) {
-        hk_session *session;
-        tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch, &session)};
+        hk_session_ref owner;
+        tl_KernelEnd end = {.kernel = hk_kernel_retire(self, epoch, &owner)};
         if (end.kernel)
             hk_emit(t, epoch, TL_EVENT_KernelEnd, hk_ticks(), &end, sizeof end, NULL, 0);
-        if (session && !session->module->api)
-            hk_session_hidden_ends(t, epoch, session);
+        hk_session_hidden_ends(t, epoch, owner);
         hk_leave_release(t);
     }
     return v->destroy(self, flags);

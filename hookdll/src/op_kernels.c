@@ -75,18 +75,18 @@ hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t
     return k;
 }
 
-uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session **session)
+uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owner)
 {
     uint32_t id = 0;
-    *session = NULL;
+    *owner = (hk_session_ref){0};
     AcquireSRWLockExclusive(&g_lock);
     _Atomic(hk_kernel *) *link = link_to(self);
     if (link) {
         hk_kernel *k = atomic_load(link);
         if (k->epoch == epoch) {
             id = k->id;
-            hk_session *s = atomic_load(&k->session);
-            *session = s && s->id == atomic_load(&k->session_id) ? s : NULL;
+            owner->session = atomic_load(&k->session);
+            owner->id = atomic_load(&k->session_id);
         }
         unlink_and_keep(link);
     }

@@ -54,6 +54,7 @@ static void session_free(void *value)
     hk_free(s->providers);
     s->model = s->options = s->providers = NULL;
     AcquireSRWLockExclusive(&g_pool_lock);
+    s->id = 0; // references to it are void from here on
     s->next_free = g_pool;
     g_pool = s;
     ReleaseSRWLockExclusive(&g_pool_lock);
@@ -262,10 +263,19 @@ hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t sou
     return s;
 }
 
-void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session *s)
+void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
 {
-    if (s->ort_id && hk_session_find_hidden(s->module, s->ort_id) == s)
-        hk_session_released(t, epoch, hidden_key(s->module, s->ort_id));
+    if (!ref.session)
+        return;
+    // Another thread may be ending it: its place is void before it is used again, and ORT never
+    // gives a number twice, so the key is that of no other session.
+    AcquireSRWLockShared(&g_pool_lock);
+    bool hidden = ref.session->id == ref.id && ref.session->ort_id && !ref.session->module->api;
+    const OrtSession *key = hidden ? hidden_key(ref.session->module, ref.session->ort_id) : NULL;
+    ReleaseSRWLockShared(&g_pool_lock);
+    if (!hidden)
+        return;
+    hk_session_released(t, epoch, key);
     atomic_fetch_add(&g_hk_hidden_changes, 1);
 }
 

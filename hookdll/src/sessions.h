@@ -40,6 +40,12 @@ typedef struct hk_session {
     char graph[128], producer[64], message[512];
 } hk_session;
 
+// A session that may end, and its place become another's, while this is kept.
+typedef struct hk_session_ref {
+    hk_session *session; // NULL: none
+    uint32_t id;
+} hk_session_ref;
+
 // How a session came to be: the `source` of the Session event.
 enum {
     HK_SOURCE_PATH = 0,
@@ -87,7 +93,8 @@ void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s);
 // does not tell.
 hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id);
 hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source);
-void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session *s);
+// Does nothing if it has ended already or is not hidden.
+void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref);
 // The only one of this module, NULL: there are none or several. Walks all; the answer is good as
 // long as the count of changes stays the same.
 hk_session *hk_session_sole_hidden(const hk_module *m);

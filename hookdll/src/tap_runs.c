@@ -49,7 +49,7 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     // A runtime that was unloaded and loaded again counts from the beginning.
     hk_session *stale = hk_session_find_hidden(m, e->session);
     if (stale)
-        hk_session_hidden_ends(t, epoch, stale);
+        hk_session_hidden_ends(t, epoch, (hk_session_ref){stale, stale->id});
     hk_session *s = hk_session_take_up_hidden(m, e->session, HK_SOURCE_EVENTS);
     if (!s)
         return;

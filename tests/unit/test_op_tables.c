@@ -184,7 +184,7 @@ static void test_kernel_is_found_until_retired(void)
     static hk_vtable one, other;
     static hk_session owner = {.id = 5};
     int object = 0;
-    hk_session *whose;
+    hk_session_ref whose;
     TEST_ASSERT_NULL(hk_kernel_find(&object, 1));
     hk_kernel *k = hk_kernel_take_up(&object, &one, 1);
     uint32_t first = k->id;
@@ -192,19 +192,20 @@ static void test_kernel_is_found_until_retired(void)
     TEST_ASSERT_EQUAL_PTR(k, hk_kernel_take_up(&object, &one, 1));
     hk_kernel_belongs(k, &owner);
     TEST_ASSERT_EQUAL_UINT32(first, hk_kernel_retire(&object, 1, &whose));
-    TEST_ASSERT_EQUAL_PTR(&owner, whose);
+    TEST_ASSERT_EQUAL_PTR(&owner, whose.session);
+    TEST_ASSERT_EQUAL_UINT32(5, whose.id);
     TEST_ASSERT_NULL(hk_kernel_find(&object, 1));
     TEST_ASSERT_EQUAL_UINT32(0, hk_kernel_retire(&object, 1, &whose));
-    TEST_ASSERT_NULL(whose);
+    TEST_ASSERT_NULL(whose.session);
     // Another kernel at the same address at once
     k = hk_kernel_take_up(&object, &one, 1);
     TEST_ASSERT_NOT_EQUAL(first, k->id);
     TEST_ASSERT_EQUAL_UINT32(HK_SET_UNTOLD, atomic_load(&k->set));
-    // Its session has gone, and another one has come to that session's place
+    // Its session has gone, and another one has come to that session's place: it is not named.
     hk_kernel_belongs(k, &owner);
     owner.id = 6;
     hk_kernel_retire(&object, 1, &whose);
-    TEST_ASSERT_NULL(whose);
+    TEST_ASSERT_EQUAL_UINT32(5, whose.id);
     k = hk_kernel_take_up(&object, &one, 1);
     // One of another class whose predecessor died unseen
     uint32_t second = k->id;
@@ -225,7 +226,7 @@ static DWORD WINAPI churn(void *parameter)
 {
     static uint64_t objects[THREADS][OBJECTS][2];
     static hk_vtable vtable;
-    hk_session *whose;
+    hk_session_ref whose;
     size_t mine = (size_t)(uintptr_t)parameter;
     uint32_t ids[OBJECTS] = {0}, state = (uint32_t)mine + 1;
     for (int i = 0; i < ROUNDS; i++) {
