@@ -20,9 +20,10 @@
 
 #include <windows.h>
 
-#define ROUNDS     8 // of each state
-#define ROUND_RUNS 40
+#define ROUNDS     24 // of each state
+#define ROUND_RUNS 20
 #define WARM_RUNS  10
+#define CALM_RUNS  2 // before each round: what the round before left in the caches is not measured
 
 typedef OrtStatus *io_name_fn(const OrtSession *, size_t, OrtAllocator *, char **);
 
@@ -87,11 +88,43 @@ static double run_us(bench *b, OrtSession *session)
     return us;
 }
 
-static void tell(const char *state, double *times)
+enum { ALONE = 0, STATES_MAX = 4 };
+
+// What was measured of one state, round by round; a name of NULL ends the list.
+typedef struct state {
+    const char *name;
+    double us[ROUNDS][ROUND_RUNS];
+} state;
+
+// Sorted: the run that is `percent` of the way through a round.
+static double of_round(const state *s, int round, int percent)
 {
-    size_t n = (size_t)ROUNDS * ROUND_RUNS;
-    qsort(times, n, sizeof *times, bench_by_value);
-    printf("%s_us_p10=%.1f\n%s_us_p50=%.1f\n", state, times[n / 10], state, times[n / 2]);
+    return s->us[round][ROUND_RUNS * percent / 100];
+}
+
+static double median_of_rounds(const state *s, const state *reference, int percent)
+{
+    double values[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        values[r] = of_round(s, r, percent);
+        if (reference)
+            values[r] /= of_round(reference, r, percent);
+    }
+    qsort(values, ROUNDS, sizeof *values, bench_by_value);
+    return values[ROUNDS / 2];
+}
+
+// Each round is compared with the round of the state alone beside it, so that a machine that is
+// slower for a while is so for both; the median of the rounds counts.
+static void tell(state *states)
+{
+    for (state *s = states; s->name; s++)
+        for (int r = 0; r < ROUNDS; r++)
+            qsort(s->us[r], ROUND_RUNS, sizeof s->us[r][0], bench_by_value);
+    for (const state *s = states; s->name; s++)
+        for (int percent = 10; percent <= 50; percent += 40)
+            printf("%s_%s_p%d=%.4f\n", s->name, s == &states[ALONE] ? "us" : "ratio", percent,
+                   median_of_rounds(s, s == &states[ALONE] ? NULL : &states[ALONE], percent));
 }
 
 #define SHIM (ORT_HOOK_OPS | ORT_HOOK_OPS_SHIM)
@@ -103,6 +136,8 @@ static void measure_round(bench *b, OrtSession *session, uint32_t flags, double 
         bench_hook_arm(flags);
         run_us(b, session); // first sight of every kernel and arena
     }
+    for (int i = 0; i < CALM_RUNS; i++)
+        run_us(b, session);
     for (int i = 0; i < ROUND_RUNS; i++) {
         if (flags)
             bench_hook_drain();
@@ -112,13 +147,18 @@ static void measure_round(bench *b, OrtSession *session, uint32_t flags, double 
         bench_hook_disarm();
 }
 
+static void warm_up(bench *b, OrtSession *session)
+{
+    for (int i = 0; i < WARM_RUNS; i++)
+        run_us(b, session);
+}
+
 // A session of its own each time: its profiler keeps every event in memory, and the more there are
 // the slower it gets.
 static void measure_profiler(bench *b, const wchar_t *model, int threads, double *times)
 {
     OrtSession *session = open_session(b, model, threads, true);
-    for (int i = 0; i < WARM_RUNS; i++)
-        run_us(b, session);
+    warm_up(b, session);
     measure_round(b, session, 0, times);
     b->ort.calls.ReleaseSession(session);
 }
@@ -127,25 +167,23 @@ static void measure_profiler(bench *b, const wchar_t *model, int threads, double
 static int measure_time(bench *b, const wchar_t *model, int threads, OrtSession *plain,
                         OrtSession *shimmed)
 {
-    static double alone[ROUNDS * ROUND_RUNS], armed[ROUNDS * ROUND_RUNS], shim[ROUNDS * ROUND_RUNS],
-        profiler[ROUNDS * ROUND_RUNS];
-    for (int i = 0; i < WARM_RUNS; i++) {
-        run_us(b, plain);
-        if (shimmed)
-            run_us(b, shimmed);
-    }
-    for (int r = 0, n = 0; r < ROUNDS; r++, n += ROUND_RUNS) {
-        measure_round(b, plain, 0, alone + n);
-        measure_round(b, plain, ORT_HOOK_OPS, armed + n);
-        if (shimmed)
-            measure_round(b, shimmed, SHIM, shim + n);
-        measure_profiler(b, model, threads, profiler + n);
-    }
-    tell("alone", alone);
-    tell("armed", armed);
+    static state states[STATES_MAX + 1] = {
+        {.name = "alone"}, {.name = "armed"}, {.name = "profiler"}, {.name = "shim"}};
+    warm_up(b, plain);
     if (shimmed)
-        tell("shim", shim);
-    tell("profiler", profiler);
+        warm_up(b, shimmed);
+    else
+        states[3].name = NULL;
+    for (int r = 0; r < ROUNDS; r++) {
+        // Neither of the two that differ by little is always first.
+        int first = r & 1;
+        measure_round(b, plain, first ? ORT_HOOK_OPS : 0, states[first].us[r]);
+        measure_round(b, plain, first ? 0 : ORT_HOOK_OPS, states[!first].us[r]);
+        measure_profiler(b, model, threads, states[2].us[r]);
+        if (shimmed)
+            measure_round(b, shimmed, SHIM, states[3].us[r]);
+    }
+    tell(states);
     return 0;
 }
 
@@ -154,17 +192,14 @@ static int measure_time(bench *b, const wchar_t *model, int threads, OrtSession 
 
 static int measure_alloc(bench *b, OrtSession *session)
 {
-    static double alone[ROUNDS * ROUND_RUNS], stats[ROUNDS * ROUND_RUNS], all[ROUNDS * ROUND_RUNS];
-    for (int i = 0; i < WARM_RUNS; i++)
-        run_us(b, session);
-    for (int r = 0, n = 0; r < ROUNDS; r++, n += ROUND_RUNS) {
-        measure_round(b, session, 0, alone + n);
-        measure_round(b, session, STATS, stats + n);
-        measure_round(b, session, ALL, all + n);
+    static state states[STATES_MAX + 1] = {{.name = "alone"}, {.name = "stats"}, {.name = "all"}};
+    warm_up(b, session);
+    for (int r = 0; r < ROUNDS; r++) {
+        measure_round(b, session, 0, states[0].us[r]);
+        measure_round(b, session, STATS, states[1].us[r]);
+        measure_round(b, session, ALL, states[2].us[r]);
     }
-    tell("alone", alone);
-    tell("stats", stats);
-    tell("all", all);
+    tell(states);
     return 0;
 }
 
@@ -179,8 +214,7 @@ static uint32_t flags_of(const wchar_t *word)
 
 static int measure_count(bench *b, OrtSession *session, int runs)
 {
-    for (int i = 0; i < WARM_RUNS; i++)
-        run_us(b, session);
+    warm_up(b, session);
     for (int i = 0; i < runs; i++)
         run_us(b, session);
     printf("count_runs=%d\n", runs);
