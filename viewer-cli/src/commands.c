@@ -18,6 +18,7 @@ const vw_command *const vw_commands[] = {
     &vw_command_runs,
     &vw_command_timeline,
     &vw_command_diff,
+    &vw_command_report,
     &vw_command_dump,
     &vw_command_export,
     &vw_command_import,

@@ -9,6 +9,7 @@ extern const vw_command vw_command_summary;
 extern const vw_command vw_command_ops;
 extern const vw_command vw_command_runs;
 extern const vw_command vw_command_diff;
+extern const vw_command vw_command_report;
 extern const vw_command vw_command_timeline;
 extern const vw_command vw_command_dump;
 extern const vw_command vw_command_import;

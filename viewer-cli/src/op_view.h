@@ -55,5 +55,5 @@ void vw_ops_csv(vw_io *io, const vw_ops *v);
 void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n);
 // Executions that belong to no session's operators, if there are any.
 void vw_untold_ops_text(vw_io *io, const an_summary *s);
-// The keys "placement", "ops", "ops_notes" and "ops_runs" of a session.
-void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n);
+// The keys "placement", "ops" (at most so many), "ops_notes" and "ops_runs" of a session.
+void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n, size_t most);

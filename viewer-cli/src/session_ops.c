@@ -8,7 +8,6 @@
 
 #define TYPE_ROWS   8
 #define BAR_COLUMNS 10
-#define JSON_OPS    1000
 
 static cm_status make_table(const an_summary *s, const an_session *n, an_op_by by,
                             an_op_table **out)
@@ -182,12 +181,12 @@ static void json_note(cm_json *j, uint64_t count, const char *one, const char *m
 
 // What the numbers in "ops" do not say by themselves.
 static void json_notes(cm_json *j, const an_summary *s, const an_session *n,
-                       const an_op_table *nodes)
+                       const an_op_table *nodes, size_t most)
 {
     char text[192];
     if (kept_text(s, n, text, sizeof text))
         cm_json_string(j, text);
-    uint64_t submitting = 0, more = nodes->row_count > JSON_OPS ? nodes->row_count - JSON_OPS : 0;
+    uint64_t submitting = 0, more = nodes->row_count > most ? nodes->row_count - most : 0;
     for (size_t i = 0; i < nodes->row_count; i++)
         submitting += nodes->rows[i].sums.submitted > 0;
     json_note(j, more, "more operator is left out; `ortscope ops --by node --json` lists all",
@@ -223,20 +222,20 @@ static void json_placement(cm_json *j, const an_summary *s, const an_session *n)
     an_op_table_destroy(providers);
 }
 
-void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n)
+void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n, size_t most)
 {
     an_op_table *nodes = NULL;
     bool made = make_table(s, n, AN_BY_NODE, &nodes) == CM_OK;
     json_placement(j, s, n);
     cm_json_key(j, "ops");
     cm_json_begin_array(j, made && nodes->row_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
-    for (size_t i = 0; made && i < nodes->row_count && i < JSON_OPS; i++)
+    for (size_t i = 0; made && i < nodes->row_count && i < most; i++)
         json_op(j, nodes, &nodes->rows[i]);
     cm_json_end(j);
     cm_json_key(j, "ops_notes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     if (made)
-        json_notes(j, s, n, nodes);
+        json_notes(j, s, n, nodes, most);
     cm_json_end(j);
     vw_json_uint(j, "ops_runs", an_ops_runs_of(s->ops, n->id));
     an_op_table_destroy(nodes);

@@ -148,7 +148,7 @@ static void json_devices(cm_json *j, const an_summary *s, const an_session *n)
     cm_json_end(j);
 }
 
-static void json_session(cm_json *j, const an_summary *s, const an_session *n)
+static void json_session(cm_json *j, const an_summary *s, const an_session *n, size_t most_ops)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
     cm_json_key(j, "id");
@@ -164,7 +164,7 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n)
     json_latency(j, n);
     json_devices(j, s, n);
     vw_session_loading_json(j, n);
-    vw_session_ops_json(j, s, n);
+    vw_session_ops_json(j, s, n, most_ops);
     vw_session_memory_json(j, n);
     vw_session_machine_json(j, s, n);
     vw_session_flops_json(j, s, n);
@@ -193,7 +193,21 @@ static void json_messages(cm_json *j, const an_summary *s)
     cm_json_end(j);
 }
 
+// ORT did create it, and the limits allow it.
+static bool is_shown(const an_session *n, const vw_summary_limits *limits)
+{
+    size_t found;
+    return !vw_session_failed(n) &&
+           (!limits->sessions || cm_map_find(limits->sessions, n->id, &found));
+}
+
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
+{
+    vw_summary_json_within(io, s, energy, &(vw_summary_limits){NULL, VW_SUMMARY_OPS});
+}
+
+void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
+                            const vw_summary_limits *limits)
 {
     cm_json json, *j = &json;
     cm_json_init(j, &io->out);
@@ -216,8 +230,8 @@ void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
     cm_json_key(j, "sessions");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < s->session_count; i++)
-        if (!vw_session_failed(&s->sessions[i]))
-            json_session(j, s, &s->sessions[i]);
+        if (is_shown(&s->sessions[i], limits))
+            json_session(j, s, &s->sessions[i], limits->ops);
     cm_json_end(j);
     vw_counters_json(j, s, energy);
     vw_threads_json(j, s);

@@ -22,6 +22,14 @@ typedef struct vw_summary_choice {
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy);
+// The same of some sessions and with so many operators of each.
+#define VW_SUMMARY_OPS 1000
+typedef struct vw_summary_limits {
+    const cm_map *sessions; // by id; NULL: all
+    size_t ops;
+} vw_summary_limits;
+void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
+                            const vw_summary_limits *limits);
 void vw_summary_csv(vw_io *io, const an_summary *s);
 
 // One session in full, and the bars of its latencies.
