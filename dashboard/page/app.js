@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// The page's conductor: metrics come by the stream and are shown once a frame; history, operators
+// and tables are asked for at a slower pace, one request at a time each. Paused, nothing is asked and
+// nothing moves; the capture goes on.
+import {Stream, control, exportUrl, get, setToken} from './api.js';
+import {showBanner} from './banner.js';
+import {element, themeChanged} from './charts.js';
+import * as format from './format.js';
+import {createGauges, nameOf, showGauges} from './gauges.js';
+import {History} from './history.js';
+import {OpPanel} from './op_panel.js';
+import {Panels} from './panels.js';
+import {ask, remember, setUpTheme} from './settings.js';
+import {showFacts, showOps, showProcesses, showSessions, summaryFacts} from './tables.js';
+
+const $ = (id) => document.getElementById(id);
+const GAUGE_WINDOW_S = 5, CHARTS_MS = 500, TABLES_MS = 1000, SYSTEM_MS = 5000;
+const FORMATS = [
+    ['ortl', 'Recording (.ortl)'], ['chrome', 'Chrome trace'], ['perfetto', 'Perfetto'],
+    ['csv:runs', 'CSV of runs'], ['csv:ops', 'CSV of operators'], ['json:runs', 'JSON of runs'],
+    ['parquet:runs', 'Parquet of runs'], ['speedscope', 'Speedscope'],
+];
+
+const app = {
+    metrics: null, capture: null, chosen: '', paused: false, connection: 'connecting', reason: '',
+    facts: new Map(), dirty: false,
+};
+const gauges = createGauges($('gauges'));
+const history_ = new History(get);
+const operators = new OpPanel();
+const panels = new Panels($('charts'), {
+    onRun: (session, run) => {
+        operators.choose(session, run);
+        $('timeline').scrollIntoView({block: 'center'});
+        $('timeline').focus({preventScroll: true});
+    },
+});
+
+// ---------------------------------------------------------------------------------- what is chosen
+
+const sessionsShown = () =>
+    (app.capture?.sessions ?? []).filter((s) => app.chosen === '' || s.session === Number(app.chosen));
+
+// The one whose latencies are counted: of several that with the most runs.
+const busiest = () => sessionsShown().reduce((a, b) => (!a || b.runs > a.runs ? b : a), null);
+
+function fillSelect(select, options, value) {
+    const shape = JSON.stringify(options);
+    if (select.shape !== shape) {
+        select.shape = shape;
+        select.replaceChildren(...options.map(([v, text]) => new Option(text, v)));
+    }
+    select.value = value;
+    return select.value;
+}
+
+function chooseCapture() {
+    const captures = app.metrics.captures;
+    const wanted = Number($('capture').value);
+    const newest = captures.at(-1) ?? null;
+    const next = captures.find((c) => app.captureChosen && c.capture === wanted) ?? newest;
+    if (next?.capture !== app.capture?.capture || (next && next.time_s < app.capture.time_s - 0.5)) {
+        history_.reset(Number($('window').value));
+        app.final = false;
+        if (next?.capture !== app.capture?.capture) app.chosen = '';
+    }
+    app.capture = next;
+    fillSelect($('capture'), captures.map((c) => [String(c.capture), `${c.capture} ${format.fileName(c.file)}`]), String(next?.capture));
+    $('capture-label').hidden = captures.length < 2;
+}
+
+// ------------------------------------------------------------------------------------------ shown
+
+function showHeader() {
+    const c = app.capture, p = c?.processes[0];
+    $('program').textContent = p ? format.fileName(p.program) : 'ortscope';
+    document.title = p ? `${format.fileName(p.program)} · ortscope` : 'ortscope';
+    $('target').textContent = !c ? 'no capture' : [p && `pid ${p.pid}`, c.mode === 'live' ? 'live' : 'replay',
+        c.rates?.counters_hz && `counters ${c.rates.counters_hz} Hz`,
+        c.overhead_per_run_us != null && `recording costs ${format.us(c.overhead_per_run_us)} a run`].filter(Boolean).join(' · ');
+    const live = c?.mode === 'live' && c.state !== 'ended' && app.metrics.control;
+    for (const e of document.querySelectorAll('.live')) e.hidden = !live;
+    const replay = c?.mode === 'replay' && app.metrics.control;
+    for (const e of document.querySelectorAll('.replay')) e.hidden = !replay;
+    if (replay && document.activeElement !== $('seek')) {
+        $('seek').max = c.duration_s ?? 1;
+        $('seek').value = c.time_s;
+        $('seek').setAttribute('aria-valuetext', format.clock(c.time_s));
+    }
+    const link = $('file');
+    link.hidden = !c?.file;
+    if (c?.file) {
+        link.textContent = c.file;
+        link.href = exportUrl({capture: c.capture, format: 'ortl'});
+        link.download = format.fileName(c.file);
+    }
+}
+
+function showNow() {
+    app.dirty = false;
+    if (app.metrics) {
+        chooseCapture();
+        const sessions = app.capture?.sessions ?? [];
+        app.chosen = fillSelect($('session'), [['', 'all'], ...sessions.map((s) => [String(s.session), `${s.session} ${nameOf(s)}`])], app.chosen);
+        operators.setScope(app.capture?.capture, app.chosen);
+        showHeader();
+        showGauges(gauges, sessionsShown(), app.metrics.window_s);
+        const ended = app.capture?.state === 'ended';
+        $('summary').hidden = !ended;
+        if (ended) showFacts($('summary-facts'), summaryFacts(app.capture, app.capture.sessions));
+        $('processes-card').hidden = app.metrics.captures.length > 0;
+    }
+    showState();
+}
+
+function showState() {
+    const stopped = app.paused || app.capture?.state === 'paused';
+    $('pause').textContent = stopped ? 'Resume' : 'Pause';
+    $('pause').setAttribute('aria-pressed', String(stopped));
+    $('token-form').hidden = app.connection !== 'refused';
+    showBanner($('banner'), {...app, paused: app.paused});
+}
+
+function show() {
+    if (app.dirty) return;
+    app.dirty = true;
+    requestAnimationFrame(showNow);
+}
+
+// --------------------------------------------------------------------------- what is asked for again
+
+const moving = () => app.connection === 'open' && app.capture && !app.paused && !document.hidden && !app.final;
+
+async function updateCharts() {
+    if (!moving()) return;
+    const capture = app.capture;
+    await history_.update(capture.capture, capture.time_s);
+    if (app.paused) return;
+    panels.update(history_, sessionsShown(), app.capture);
+    $('charts').dataset.time = history_.time.at(-1) ?? '';
+}
+
+async function updateTables() {
+    if (!app.metrics?.captures.length && app.connection === 'open') await updateProcesses();
+    if (!moving()) return;
+    if (!app.system) await updateSystem();
+    const capture = app.capture.capture, ended = app.capture.state === 'ended';
+    const one = busiest();
+    const [distribution, ops, sessions] = await Promise.all([
+        one ? get('metrics/distribution', {capture, session: one.session}) : null,
+        get('ops', {capture, session: app.chosen, by: 'type', limit: 30}),
+        get('sessions', {capture}),
+        operators.update(),
+    ]);
+    if (app.paused || app.capture.capture !== capture) return;
+    panels.showDistribution(distribution, sessionsShown().length > 1 ? nameOf(one) : '');
+    showOps($('ops'), $('ops-number'), ops);
+    const facts = sessions.captures.find((c) => c.capture === capture);
+    app.facts = new Map((facts?.sessions ?? []).map((s) => [s.session, s]));
+    showSessions($('sessions'), $('sessions-number'), app.capture.sessions, app.facts);
+    if (ended) await finish();
+}
+
+// After the end everything is asked for once more, and then no longer.
+async function finish() {
+    await updateSystem();
+    await updateCharts();
+    if (app.capture.state === 'ended') app.final = true;
+}
+
+async function updateSystem() {
+    if (!moving()) return;
+    const system = await get('system', {capture: app.capture.capture});
+    app.system = true;
+    panels.setMissing(system.missing);
+    $('machine').textContent = [system.cpu, system.cpu_count && `${system.cpu_count} processors`, system.os,
+                                `ortscope ${system.ortscope_version}`].filter(Boolean).join(' · ');
+}
+
+async function updateProcesses() {
+    const answer = await get('processes');
+    showProcesses($('processes'), $('processes-number'), answer, (pid) => act('attach', {pid}));
+}
+
+// Again and again, never two at a time; what fails now may work next time.
+async function repeat(action, ms) {
+    for (;;) {
+        try {
+            await action();
+        } catch (e) {
+            if (e.status === undefined) console.error(e);
+        }
+        await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+}
+
+// --------------------------------------------------------------------------------------- controls
+
+async function act(action, more) {
+    try {
+        await control(action, {capture: app.capture?.capture, ...more});
+    } catch (e) {
+        $('state').textContent = e.message;
+        $('banner').shown = '';
+    }
+}
+
+// A replay stands still for everybody who may decide that; else only the page does.
+function pause() {
+    const replay = app.capture?.mode === 'replay' && app.metrics.control;
+    if (replay && !app.paused && app.capture.state !== 'ended') {
+        act(app.capture.state === 'paused' ? 'resume' : 'pause');
+        return;
+    }
+    app.paused = !app.paused;
+    if (!app.paused) {
+        app.metrics = app.waiting ?? app.metrics;
+        show();
+    }
+    showState();
+}
+
+function refresh() {
+    app.final = false;
+    show();
+    updateCharts().catch(() => {});
+    updateTables().catch(() => {});
+}
+
+function setUpControls() {
+    const on = (id, event, action) => $(id).addEventListener(event, action);
+    on('pause', 'click', pause);
+    on('session', 'change', () => { app.chosen = $('session').value; refresh(); });
+    on('capture', 'change', () => { app.captureChosen = true; refresh(); });
+    on('speed', 'change', () => act('speed', {speed: Number($('speed').value)}));
+    on('seek', 'change', () => { act('seek', {to_s: $('seek').valueAsNumber}); $('seek').blur(); });
+    on('detach', 'click', async () => {
+        if (await ask('End the recording? The program goes on, the numbers stay.', 'Detach')) act('detach');
+    });
+    on('mark', 'click', async () => {
+        const text = await ask('Text of the mark', 'Mark', true);
+        if (text) act('mark', {text: text === 'yes' ? 'mark' : text});
+    });
+    on('token-form', 'submit', (e) => {
+        e.preventDefault();
+        setToken($('token').value.trim());
+        $('token').value = '';
+        stream.retryNow();
+    });
+    $('format').replaceChildren(...FORMATS.map(([v, text]) => new Option(text, v)));
+    on('export', 'click', () => {
+        const [kind, table] = $('format').value.split(':');
+        const link = element('a');
+        link.href = exportUrl({capture: app.capture?.capture, format: kind, table});
+        link.download = '';
+        link.click();
+    });
+    remember($('window'), 'window', (v) => { history_.reset(Number(v)); refresh(); });
+    remember($('rate'), 'rate', (v) => stream.setRate(Number(v)));
+    history_.reset(Number($('window').value));
+    document.addEventListener('keydown', (e) => {
+        if (e.key !== ' ' || e.target.closest('button, select, input, a, dialog')) return;
+        e.preventDefault();
+        pause();
+    });
+    setUpTheme($('theme'), () => { themeChanged(); operators.view.redraw(); });
+}
+
+setUpControls();
+const stream = new Stream({
+    hz: Number($('rate').value), window_s: GAUGE_WINDOW_S,
+    onMetrics: (m) => {
+        app.waiting = m;
+        if (app.paused) return;
+        app.metrics = m;
+        show();
+    },
+    onState: (connection, reason) => {
+        // Another ortscope may have taken the place of the one before: nothing of it is kept.
+        if (connection === 'open' && app.connection !== 'open') {
+            history_.reset(Number($('window').value));
+            app.final = app.system = false;
+        }
+        if (connection !== 'connecting') app.reason = reason ?? '';
+        app.connection = connection === 'connecting' && app.reason ? app.connection : connection;
+        showState();
+    },
+});
+repeat(updateCharts, CHARTS_MS);
+repeat(updateTables, TABLES_MS);
+repeat(updateSystem, SYSTEM_MS);

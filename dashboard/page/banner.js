@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// One line that says how things stand: connected, recording, replaying, what was lost, who is gone.
+import {element} from './charts.js';
+import * as format from './format.js';
+
+const plural = (n, word) => `${format.count(n)} ${word}${n === 1 ? '' : 's'}`;
+
+// [kind, sentence] for a capture
+function stateOf(capture, paused) {
+    const p = capture.processes[0];
+    const who = p ? `${format.fileName(p.program)} (pid ${p.pid})` : 'the process';
+    const gone = capture.processes.length && capture.processes.every((e) => e.state !== 'running');
+    if (capture.mode === 'replay') {
+        if (capture.state === 'ended') return ['good', `The replay of ${who} has ended.`];
+        return capture.state === 'paused' || paused ? ['warn', 'The replay is paused.'] : ['', `Replaying ${who}.`];
+    }
+    if (capture.state === 'ended' || gone) {
+        const how = !p ? 'The capture has ended.'
+            : p.state === 'exited' ? `${who} has ended${p.exit_code == null ? '' : ` with code ${p.exit_code}`}.`
+            : p.state === 'detached' ? `Detached from ${who}, which goes on.` : `The capture of ${who} has ended.`;
+        return [p?.state === 'exited' && p.exit_code ? 'bad' : 'warn', `${how} The numbers are the last ones.`];
+    }
+    if (paused || capture.state === 'paused') return ['warn', `Paused: the page stands still, the capture of ${who} goes on.`];
+    return ['good', `Attached and armed: recording ${who}.${capture.sessions.length ? '' : ' No session yet.'}`];
+}
+
+function notesOf(capture) {
+    const of = capture.duration_s == null ? '' : ` of ${format.clock(capture.duration_s)}`;
+    const notes = [['', `${format.clock(capture.time_s)}${of}`]];
+    if (capture.lost_events) notes.push(['bad', `${plural(capture.lost_events, 'event')} dropped`]);
+    if (capture.dropped_rows) notes.push(['', `${plural(capture.dropped_rows, 'row')} missing here, not in the file`]);
+    const others = capture.processes.length - 1;
+    if (others > 0) notes.push(['', `${plural(others, 'more process').replace('processs', 'processes')}`]);
+    if (capture.file_bytes) notes.push(['', `${format.bytes(capture.file_bytes, 3)} written`]);
+    return notes;
+}
+
+export function showBanner(banner, {capture, paused, connection, reason}) {
+    let kind = 'bad', sentence = reason, notes = [];
+    if (connection === 'open') {
+        if (capture) {
+            [kind, sentence] = stateOf(capture, paused);
+            notes = notesOf(capture);
+        } else {
+            [kind, sentence] = ['', 'No capture yet: choose a process below.'];
+        }
+    } else if (connection === 'connecting' && !reason) {
+        [kind, sentence] = ['', 'Connecting to ortscope'];
+    }
+    const shown = JSON.stringify([kind, sentence, notes]);
+    if (banner.shown === shown) return;
+    banner.shown = shown;
+    banner.className = `banner ${kind}`;
+    banner.querySelector('#state').textContent = sentence;
+    banner.querySelector('#notes').replaceChildren(
+        ...notes.flatMap(([cls, text], i) => [...(i ? [' · '] : []), element('span', cls, text)]));
+}

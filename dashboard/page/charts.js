@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Charts on uPlot, which only draws: title, legend and numbers are ours, as text. A chart that is
+// not on the screen is not drawn; what it missed is drawn when it comes back.
+import {css} from './colours.js';
+import * as format from './format.js';
+
+const HEIGHT = 190;
+const seen = new IntersectionObserver((entries) => {
+    for (const e of entries) {
+        const chart = e.target.chart;
+        if (!chart) continue;
+        chart.visible = e.isIntersecting;
+        chart.draw();
+    }
+});
+
+export function element(tag, className, text) {
+    const e = document.createElement(tag);
+    if (className) e.className = className;
+    if (text !== undefined) e.textContent = text;
+    return e;
+}
+
+class Chart {
+    // series: [{label, colour, format, ...uPlot}]; x is in seconds unless options.x says otherwise.
+    constructor(parent, options) {
+        this.options = options;
+        this.parent = parent;
+        this.plotBox = element('div', 'plot');
+        this.legend = element('ul', 'legend');
+        parent.append(this.plotBox, this.legend);
+        this.data = null;
+        this.visible = true;
+        this.plotBox.chart = this;
+        seen.observe(this.plotBox);
+        new ResizeObserver(() => this.resize()).observe(this.plotBox);
+        this.series = [];
+    }
+
+    // New lines: the plot is built anew, which also happens when the theme changes.
+    setSeries(series) {
+        this.series = series;
+        this.rebuild();
+    }
+
+    rebuild() {
+        this.plot?.destroy();
+        this.plot = null;
+        this.buildLegend();
+        this.draw();
+        if (!this.visible && this.data) this.showValues();
+    }
+
+    buildLegend() {
+        this.values = [];
+        this.legend.replaceChildren(...this.series.filter((s) => !s.hidden).map((s) => {
+            const item = element('li'), swatch = element('span', 'swatch'), value = element('b');
+            swatch.style.background = s.colour.startsWith('--') ? css(s.colour) : s.colour;
+            item.append(swatch, element('span', '', s.label), value);
+            this.values.push({value, series: s, index: this.series.indexOf(s) + 1});
+            return item;
+        }));
+    }
+
+    setData(data) {
+        this.data = data;
+        this.draw();
+        if (!this.visible) this.showValues();
+    }
+
+    draw() {
+        if (!this.visible || !this.data || !this.series.length) return;
+        const width = this.plotBox.clientWidth;
+        if (!width) return;
+        if (!this.plot) this.build(width);
+        else this.plot.setData(this.data, true);
+        this.showValues();
+    }
+
+    // The number of the last point, or of the one under the pointer.
+    showValues() {
+        const at = this.plot?.cursor.idx ?? this.data[0].length - 1;
+        for (const {value, series, index} of this.values) {
+            if (series.text) value.textContent = series.text();
+            else value.textContent = (series.format ?? this.options.format)(this.data[index][at] ?? NaN);
+        }
+    }
+
+    resize() {
+        const width = this.plotBox.clientWidth;
+        if (this.plot && width && width !== this.plot.width) this.plot.setSize({width, height: HEIGHT});
+        else if (!this.plot) this.draw();
+    }
+
+    axis(extra) {
+        return {stroke: () => css('--muted'), grid: {stroke: () => css('--line'), width: 1},
+                ticks: {show: false}, font: `11px ${css('--font')}`, ...extra};
+    }
+
+    build(width) {
+        const o = this.options;
+        const colour = (name) => () => (name.startsWith('--') ? css(name) : name);
+        this.plot = new uPlot({
+            width, height: o.height ?? HEIGHT, legend: {show: false},
+            cursor: {y: false, drag: {x: false, y: false}, points: {show: false}},
+            scales: {x: {time: false, ...o.xScale}, y: {range: o.range ?? ((u, low, high) => [0, (high || 1) * 1.08])}},
+            axes: [this.axis({values: (u, v) => v.map(o.xText ?? format.clock), size: 26, space: 70, ...o.xAxis}),
+                   this.axis({values: (u, v) => v.map(o.axisText ?? o.format), size: 62})],
+            series: [{}, ...this.series.map((s) => ({
+                stroke: colour(s.colour), width: s.width ?? 1.5, spanGaps: false, points: {show: false},
+                ...(s.fill && {fill: () => `${css(s.colour)}${s.solid ? '99' : '22'}`}), ...s.plot}))],
+            hooks: {setCursor: [() => this.data && this.showValues()]},
+        }, this.data, this.plotBox);
+        // A pixel's worth of room for clicks: the chart of latencies opens the run at its point.
+        if (o.onClick) this.plot.over.addEventListener('click', () => {
+            const i = this.plot.cursor.idx;
+            if (i != null) o.onClick(i);
+        });
+    }
+}
+
+export const charts = [];
+
+export function chart(parent, options) {
+    const made = new Chart(parent, options);
+    charts.push(made);
+    return made;
+}
+
+export function themeChanged() {
+    for (const c of charts) c.rebuild();
+}
+
+// Points without a line, for outliers.
+export const dots = {paths: () => null, width: 0,
+                     points: {show: true, size: 6, fill: () => css('--bad'), stroke: () => css('--bad')}};
+
+export const columns = (share = 0.9) => ({paths: uPlot.paths.bars({size: [share, 200]})});

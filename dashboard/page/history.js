@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The last minutes in columns, as metrics/history tells them: asked for as a whole once, then only
+// what is new. Pure but for `get`, which is given.
+
+// A step that the server keeps, for at most some two thousand points.
+export function stepFor(window_s) {
+    if (window_s <= 60) return 0.1;
+    return window_s <= 1800 ? 1 : 10;
+}
+const MOST_POINTS = 2500; // then everything is asked for anew, in longer steps
+
+const keyOf = (c) => `${c.name}|${c.about}|${c.process ?? ''}|${c.number ?? ''}|${c.subject ?? ''}`;
+const COLUMNS = ['runs', 'failed_runs', 'throughput_per_s', 'mean_us', 'p50_us', 'p95_us', 'p99_us', 'max_us',
+                 'in_flight_max', 'held_bytes', 'in_use_bytes'];
+
+export class History {
+    constructor(get) {
+        this.get = get;
+        this.reset(60);
+    }
+
+    // window_s 0: everything.
+    reset(window_s) {
+        this.window_s = window_s;
+        this.time = [];
+        this.sessions = new Map();
+        this.counters = new Map();
+        this.outliers = [];
+        this.marks = [];
+        this.step = 0;
+        this.generation = (this.generation ?? 0) + 1;
+    }
+
+    // Asks for what is new; now_s is the capture's time. False if nothing came.
+    async update(capture, now_s) {
+        const generation = this.generation;
+        const first = !this.time.length;
+        const window = this.window_s || Math.max(now_s, 1);
+        // The last steps again: they were still filling when they came.
+        const from = first ? Math.max(0, now_s - window) : Math.max(0, this.time.at(-1) - 2 * this.step);
+        const step = first ? stepFor(window) : this.step;
+        const answer = await this.get('metrics/history', {capture, from: from.toFixed(3), step});
+        if (generation !== this.generation) return false;
+        if (!first && (answer.step_s !== this.step || this.time.length > MOST_POINTS)) {
+            this.reset(this.window_s);
+            return false;
+        }
+        this.merge(answer);
+        return true;
+    }
+
+    merge(answer) {
+        this.step = answer.step_s;
+        const at = answer.time_s.length ? this.place(answer.time_s[0]) : this.time.length;
+        const cut = (column) => { column.length = at; return column; };
+        const old = this.time.length;
+        this.time = cut(this.time).concat(answer.time_s);
+        const fresh = (length) => new Array(length).fill(null);
+        const join = (map, key, values, facts) => {
+            const entry = map.get(key) ?? {columns: {}};
+            Object.assign(entry, facts, {touched: true});
+            for (const [name, column] of Object.entries(values)) {
+                const before = cut(entry.columns[name] ?? fresh(old));
+                entry.columns[name] = before.concat(column);
+            }
+            map.set(key, entry);
+        };
+        for (const s of answer.sessions)
+            join(this.sessions, s.session, Object.fromEntries(COLUMNS.map((c) => [c, s[c] ?? fresh(answer.time_s.length)])),
+                 {session: s.session});
+        for (const c of answer.counters) join(this.counters, keyOf(c), {values: c.values}, {...c, values: undefined});
+        for (const map of [this.sessions, this.counters]) this.pad(map);
+        this.outliers = answer.outliers;
+        this.marks = answer.marks;
+        this.trim();
+    }
+
+    // What was not in the answer has nothing for these steps.
+    pad(map) {
+        for (const entry of map.values())
+            for (const column of Object.values(entry.columns))
+                while (column.length < this.time.length) column.push(null);
+    }
+
+    place(time) {
+        let at = this.time.length;
+        while (at > 0 && this.time[at - 1] > time - this.step / 2) at--;
+        return at;
+    }
+
+    trim() {
+        if (!this.window_s || !this.time.length) return;
+        const from = this.time.at(-1) - this.window_s;
+        let drop = 0;
+        while (this.time[drop] < from) drop++;
+        if (!drop) return;
+        this.time.splice(0, drop);
+        for (const map of [this.sessions, this.counters])
+            for (const entry of map.values())
+                for (const column of Object.values(entry.columns)) column.splice(0, drop);
+    }
+
+    select(name, about) {
+        return [...this.counters.values()].filter((c) => c.name === name && c.about === about);
+    }
+}

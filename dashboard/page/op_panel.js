@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// The card around the operator timeline: which inference, which operators, and in words what the
+// pointer or the keyboard has found.
+import {get} from './api.js';
+import {element} from './charts.js';
+import {providerColour, typeColour} from './colours.js';
+import * as format from './format.js';
+import {buildModel} from './op_model.js';
+import {OpTimeline} from './timeline.js';
+
+const $ = (id) => document.getElementById(id);
+const MOST_TYPES_IN_LEGEND = 14;
+const shortProvider = (p) => String(p ?? '').replace(/ExecutionProvider$/, '') || 'no provider';
+
+// The answer of /timeline as operators.
+export function operatorsOf(answer) {
+    const {ops, kernels, runs} = answer;
+    return ops.kernel.map((k, i) => {
+        const kernel = kernels[k] ?? {};
+        return {begin_ns: ops.begin_us[i] * 1000, end_ns: (ops.begin_us[i] + ops.duration_us[i]) * 1000,
+                thread: ops.thread[i], depth: ops.depth[i], failed: ops.failed[i],
+                type: kernel.op_type ?? '?', provider: shortProvider(kernel.provider), name: kernel.node ?? '',
+                domain: kernel.domain ?? '', run: runs[ops.run[i]]?.run};
+    });
+}
+
+export class OpPanel {
+    constructor() {
+        this.latest = true;
+        this.session = '';
+        this.view = new OpTimeline($('timeline'), {onSelect: (o, x, y) => this.selected(o, x, y)});
+        const on = (id, event, action) => $(id).addEventListener(event, action);
+        on('run', 'change', () => this.choose(this.shownSession, $('run').valueAsNumber));
+        on('run-before', 'click', () => this.choose(this.shownSession, this.run - 1));
+        on('run-after', 'click', () => this.choose(this.shownSession, this.run + 1));
+        on('run-latest', 'click', () => this.setLatest(!this.latest));
+        on('type', 'change', () => this.filter());
+        on('provider', 'change', () => this.filter());
+        on('zoom-in', 'click', () => this.view.model && this.view.zoom(0.5));
+        on('zoom-out', 'click', () => this.view.model && this.view.zoom(2));
+        on('zoom-fit', 'click', () => this.view.model && this.view.fit());
+    }
+
+    setLatest(latest) {
+        this.latest = latest;
+        $('run-latest').setAttribute('aria-pressed', String(latest));
+        if (latest) this.wanted = null;
+        return latest ? this.update(true) : undefined;
+    }
+
+    // The chosen session changed, or another capture is shown.
+    setScope(capture, session) {
+        if (capture === this.capture && session === this.session) return;
+        [this.capture, this.session] = [capture, session];
+        this.setLatest(true);
+    }
+
+    choose(session, run) {
+        if (!Number.isInteger(run) || run < 1) return this.setLatest(true);
+        this.wanted = {session, run};
+        this.setLatest(false);
+        return this.update(true);
+    }
+
+    // The newest one is not exchanged while somebody looks into it.
+    get busy() { return this.view.zoomed || $('timeline').matches(':hover, :focus'); }
+
+    async update(force = false) {
+        if (!this.capture || this.asking || (!force && (!this.latest || (this.view.model && this.busy)))) return;
+        this.asking = true;
+        try {
+            const which = this.wanted ?? {session: this.session};
+            this.show(await get('timeline', {capture: this.capture, ...which}));
+        } catch (e) {
+            $('timeline-details').textContent = e.status === 404 && !this.wanted
+                ? 'No operators yet.' : e.message;
+        } finally {
+            this.asking = false;
+        }
+    }
+
+    show(answer) {
+        const run = answer.runs[0];
+        if (!run) return;
+        const key = `${answer.capture}/${run.session}/${run.run}`;
+        if (key === this.key) return;
+        [this.key, this.run, this.shownSession] = [key, run.run, run.session];
+        const model = buildModel(operatorsOf(answer));
+        model.end_ns = Math.max(model.end_ns, run.duration_us * 1000);
+        $('run').value = run.run;
+        this.fillFilters(model);
+        this.view.show(model);
+        this.filter();
+        const changes = model.rows.reduce((n, r) => n + r.transitions.length, 0);
+        const facts = [`run ${format.count(run.run)} of session ${run.session}`, `${format.count(model.count)} operators`,
+                       format.us(run.duration_us), run.status ? 'failed' : '',
+                       `${format.count(changes)} provider change${changes === 1 ? '' : 's'}`,
+                       answer.ops_left_out ? `${format.count(answer.ops_left_out)} left out` : ''].filter(Boolean);
+        $('timeline-number').textContent = facts.join(' · ');
+        $('timeline').setAttribute('aria-label', `Operators as bars over time: ${facts.join(', ')}`);
+        $('timeline-details').textContent = model.count ? '' : 'This inference has no operators in the recording (--ops).';
+    }
+
+    fillFilters(model) {
+        const fill = (select, names) => {
+            const before = select.value;
+            select.replaceChildren(new Option('all', ''), ...names.map((n) => new Option(n, n)));
+            select.value = names.includes(before) ? before : '';
+        };
+        fill($('type'), [...model.types].sort());
+        fill($('provider'), model.providers);
+        const item = (name, colour) => {
+            const li = element('li'), swatch = element('span', 'swatch');
+            swatch.style.background = colour;
+            li.append(swatch, element('span', '', name));
+            return li;
+        };
+        const shown = model.types.slice(0, MOST_TYPES_IN_LEGEND);
+        $('types').replaceChildren(...shown.map((t) => item(t, typeColour(t))),
+                                   ...model.providers.map((p) => item(`on ${p}`, providerColour(p))));
+    }
+
+    filter() {
+        this.view.filter($('type').value, $('provider').value);
+    }
+
+    selected(o, x, y) {
+        const tip = $('tip');
+        tip.hidden = !o;
+        if (!o) return;
+        const length = o.end_ns - o.begin_ns;
+        const lines = [`${format.time(length)}, from ${format.time(o.begin_ns)}, ${format.percent(length / this.view.end)} of the run`,
+                       `${o.provider}, thread ${o.thread}${o.depth ? `, nested ${o.depth}` : ''}${o.failed ? ', failed' : ''}`];
+        const title = `${o.type}${o.domain && o.domain !== 'ai.onnx' ? ` (${o.domain})` : ''}`;
+        tip.replaceChildren(element('b', '', title), element('div', '', o.name),
+                            ...lines.map((l) => element('div', 'muted', l)));
+        $('timeline-details').textContent = [title, o.name, ...lines].filter(Boolean).join(' · ');
+        const box = tip.parentElement;
+        const left = Math.min(x + 14, Math.max(0, box.clientWidth - tip.offsetWidth - 4));
+        const below = y + 20 + tip.offsetHeight < box.scrollTop + box.clientHeight;
+        tip.style.left = `${left}px`;
+        tip.style.top = `${below ? y + 20 : Math.max(box.scrollTop, y - tip.offsetHeight - 12)}px`;
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The charts and what they show. A source that is missing says so, and which command would enable
+// it. Each chart has its number in text.
+import {chart, columns, dots, element} from './charts.js';
+import * as format from './format.js';
+import {nameOf} from './gauges.js';
+
+const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
+const colour = (i) => COLOURS[i % COLOURS.length];
+const microseconds = (v) => format.shortTime(v * 1000);
+const perCent = (v) => (v == null || Number.isNaN(v) ? format.UNKNOWN : `${v.toFixed(v > 0 && v < 10 ? 1 : 0)} %`);
+
+class Panel {
+    constructor(parent, id, title, options) {
+        this.card = element('div', 'card');
+        this.card.id = `panel-${id}`;
+        const head = element('div', 'card-head');
+        this.number = element('p', 'number');
+        head.append(element('h2', '', title), this.number);
+        this.body = element('div');
+        this.none = element('div', 'missing');
+        this.none.hidden = true;
+        this.card.append(head, this.body, this.none);
+        parent.append(this.card);
+        this.chart = chart(this.body, options);
+        this.shape = '';
+    }
+
+    // Other lines than before: only then the plot is built anew.
+    show(series, data) {
+        this.none.hidden = true;
+        this.body.hidden = false;
+        this.card.classList.remove('absent');
+        const shape = JSON.stringify(series.map((s) => [s.label, s.colour]));
+        this.chart.data = data;
+        if (shape !== this.shape) {
+            this.shape = shape;
+            this.chart.setSeries(series);
+        } else {
+            this.chart.setData(data);
+        }
+    }
+
+    missing(why, command) {
+        if (!this.none.hidden && this.why === why + command) return;
+        this.why = why + command;
+        this.body.hidden = true;
+        this.none.hidden = false;
+        this.card.classList.add('absent');
+        this.none.replaceChildren(element('span', '', why));
+        this.number.textContent = '';
+        if (command) {
+            const line = element('span', '', 'To enable it: ');
+            line.append(element('code', '', command));
+            this.none.append(line);
+        }
+    }
+}
+
+export class Panels {
+    constructor(parent, {onRun}) {
+        this.onRun = onRun;
+        const make = (id, title, options) => new Panel(parent, id, title, options);
+        this.latency = make('latency', 'Latency over time', {
+            format: format.us, axisText: microseconds, onClick: (i) => this.clicked(i)});
+        this.distribution = make('distribution', 'Latency distribution', {
+            format: format.count, axisText: (v) => (Number.isInteger(v) ? format.count(v) : ''),
+            xText: microseconds, xScale: {range: (u, low, high) => [low - this.binWidth / 2, high + this.binWidth / 2]}});
+        this.throughput = make('throughput', 'Throughput', {format: format.rate, axisText: (v) => `${+v.toPrecision(3)}`});
+        this.cpu = make('cpu', 'Processor', {format: perCent});
+        this.memory = make('memory', 'Memory', {format: format.bytes, axisText: format.shortBytes});
+        this.arenas = make('arenas', 'Arenas of the sessions', {format: format.bytes, axisText: format.shortBytes});
+        this.gpu = make('gpu', 'GPU', {format: perCent, range: () => [0, 100]});
+        this.npu = make('npu', 'NPU', {format: perCent, range: () => [0, 100]});
+        this.power = make('power', 'Power and energy per inference', {format: format.watts});
+        this.outlierList = element('ul', 'legend outliers');
+        this.latency.card.append(this.outlierList);
+        this.reasons = {};
+    }
+
+    setMissing(list) {
+        this.reasons = Object.fromEntries(list.map((m) => [m.what, m]));
+    }
+
+    lack(panel, what) {
+        const m = this.reasons[what];
+        panel.missing(m?.why ?? 'Nothing was measured yet.', m?.command ?? '');
+    }
+
+    // history: History; chosen: the sessions to show (of metrics/current); system: its system part.
+    update(history, chosen, capture) {
+        this.time = history.time;
+        const sessions = chosen.map((s) => ({s, columns: history.sessions.get(s.session)?.columns}))
+            .filter((e) => e.columns);
+        this.showLatency(history, sessions);
+        this.showThroughput(history, sessions);
+        this.showCpu(history, capture);
+        this.showMemory(history, capture);
+        this.showArenas(history, sessions);
+        this.showDevices(history, capture, this.gpu, 'gpu');
+        this.showDevices(history, capture, this.npu, 'npu');
+        this.showPower(history, capture);
+    }
+
+    showLatency(history, sessions) {
+        if (!sessions.length) return this.latency.missing('No run has ended yet.', '');
+        const numbers = new Set(sessions.map((e) => e.s.session));
+        const from = history.time[0] ?? 0;
+        this.outliers = history.outliers.filter((o) => numbers.has(o.session) && o.begin_s >= from - history.step);
+        const marks = new Array(history.time.length).fill(null);
+        for (const o of this.outliers) {
+            const i = Math.min(marks.length - 1, Math.max(0, Math.floor((o.begin_s + o.duration_us / 1e6 - from) / history.step)));
+            marks[i] = Math.max(marks[i] ?? 0, o.duration_us);
+        }
+        const one = sessions.length === 1;
+        const lines = one
+            ? [['p50', 'p50_us', '--c1'], ['p95', 'p95_us', '--c2'], ['p99', 'p99_us', '--c5']].map(([label, column, c]) =>
+                ({label, colour: c, values: sessions[0].columns[column]}))
+            : sessions.map((e, i) => ({label: `p50 ${nameOf(e.s)}`, colour: colour(i), values: e.columns.p50_us}));
+        this.latency.show(
+            [...lines.map((l) => ({...l, values: undefined, plot: {spanGaps: true}})),
+             {label: 'outliers', colour: '--bad', plot: dots, text: () => format.count(this.outliers.length)}],
+            [history.time, ...lines.map((l) => l.values), marks]);
+        const last = one && sessions[0].s.last_run;
+        this.latency.number.textContent = last ? `latest ${format.us(last.duration_us)}` : `${sessions.length} sessions`;
+        this.listOutliers();
+    }
+
+    listOutliers() {
+        const newest = this.outliers.slice(-4).reverse();
+        const shape = JSON.stringify(newest.map((o) => [o.session, o.run]));
+        if (shape === this.outlierShape) return;
+        this.outlierShape = shape;
+        this.outlierList.replaceChildren(...newest.map((o) => {
+            const item = element('li'), button = element('button', '', `run ${o.run}: ${format.us(o.duration_us)}`);
+            button.type = 'button';
+            button.title = 'Show its operators';
+            button.addEventListener('click', () => this.onRun(o.session, o.run));
+            item.append(button);
+            return item;
+        }));
+    }
+
+    clicked(i) {
+        const t = this.time[i];
+        const near = this.outliers.filter((o) => Math.abs(o.begin_s - t) < (this.time.at(-1) - this.time[0]) / 50);
+        if (!near.length) return;
+        const o = near.reduce((a, b) => (b.duration_us > a.duration_us ? b : a));
+        this.onRun(o.session, o.run);
+    }
+
+    showThroughput(history, sessions) {
+        if (!sessions.length) return this.throughput.missing('No run has ended yet.', '');
+        this.throughput.show(
+            sessions.map((e, i) => ({label: sessions.length === 1 ? 'runs a second' : nameOf(e.s), colour: colour(i),
+                                     fill: sessions.length === 1})),
+            [history.time, ...sessions.map((e) => e.columns.throughput_per_s)]);
+        const now = sessions.reduce((t, e) => t + (e.s.window.throughput_per_s ?? 0), 0);
+        this.throughput.number.textContent = `now ${format.rate(now)}`;
+    }
+
+    showDistribution(d, name) {
+        if (!d || !d.runs) return this.distribution.missing('No run has ended yet.', '');
+        const middle = d.from_us.map((f, i) => (f + d.to_us[i]) / 2);
+        // The last bin holds all that is slower, however long: it gets the width of the others.
+        this.binWidth = d.to_us[0] - d.from_us[0] || 1;
+        if (middle.length > 1) middle[middle.length - 1] = d.from_us.at(-1) + this.binWidth / 2;
+        this.distribution.show([{label: 'runs', colour: '--c1', fill: true, solid: true, width: 0, plot: columns(),
+                                 text: () => format.count(d.runs)}], [middle, d.count]);
+        const most = d.count.indexOf(Math.max(...d.count));
+        this.distribution.number.textContent =
+            `${name ? `${name}: ` : ''}most between ${format.us(d.from_us[most])} and ${format.us(d.to_us[most])}`;
+    }
+
+    showCpu(history, capture) {
+        const cores = history.select('cpu_percent', 'core').sort((a, b) => a.number - b.number);
+        const own = history.select('cpu_percent', 'process');
+        if (!cores.length && !own.length) return this.lack(this.cpu, this.reasons.cores ? 'cores' : 'cpu');
+        const busiest = () => perCent(Math.max(...capture.system.cores.map((c) => c.cpu_percent ?? 0)));
+        const many = cores.length > 6;
+        this.cpu.show([
+            ...cores.map((c, i) => ({label: many ? `cores (${cores.length}), busiest` : `core ${c.number}`,
+                                     colour: many ? '--muted' : colour(i + 1), width: 1, hidden: many && i > 0,
+                                     ...(many && {text: busiest}), plot: {spanGaps: true}})),
+            ...own.map((c) => ({label: `process${own.length > 1 ? ` ${this.pidOf(capture, c)}` : ''}`, colour: '--c1',
+                                width: 2.2, plot: {spanGaps: true}}))],
+            [history.time, ...cores.map((c) => c.columns.values), ...own.map((c) => c.columns.values)]);
+        const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
+        this.cpu.number.textContent = `process ${p} of a core, machine ${perCent(capture.system.cpu_percent)}`;
+    }
+
+    pidOf(capture, counter) {
+        return capture.processes.find((p) => p.process === counter.process)?.pid ?? counter.process;
+    }
+
+    showMemory(history, capture) {
+        const several = capture.processes.length > 1;
+        const lines = [['working_set', 'in RAM'], ['private', 'private']].flatMap(([name, label]) =>
+            history.select(name, 'process').map((c) => ({label: several ? `${label} ${this.pidOf(capture, c)}` : label,
+                                                         values: c.columns.values})));
+        if (!lines.length) return this.lack(this.memory, 'memory');
+        this.memory.show(lines.map((l, i) => ({label: l.label, colour: colour(i), plot: {spanGaps: true}})),
+                         [history.time, ...lines.map((l) => l.values)]);
+        this.memory.number.textContent = `process ${capture.processes.map((p) => format.bytes(p.working_set_bytes)).join(', ')}`;
+    }
+
+    // Of several sessions all together.
+    showArenas(history, sessions) {
+        const sumOf = (name) => {
+            const some = sessions.filter((e) => e.columns[name].some((v) => v !== null));
+            return some.length && history.time.map((_, i) => some.reduce(
+                (t, e) => (e.columns[name][i] === null ? t : (t ?? 0) + e.columns[name][i]), null));
+        };
+        const lines = [['held_bytes', 'held'], ['in_use_bytes', 'in use']].map(([name, label]) => ({label, values: sumOf(name)}))
+            .filter((l) => l.values);
+        if (!lines.length) return this.lack(this.arenas, 'arena');
+        this.arenas.show(lines.map((l, i) => ({label: l.label, colour: colour(i + 3), plot: {spanGaps: true}})),
+                         [history.time, ...lines.map((l) => l.values)]);
+        const now = (name) => format.bytes(sessions.reduce((t, e) => t + (e.s.memory?.[name] ?? 0), 0));
+        this.arenas.number.textContent = `held ${now('held_bytes')}, in use ${now('in_use_bytes')}`;
+    }
+
+    showDevices(history, capture, panel, kind) {
+        const devices = history.select(`${kind}_utilization`, 'device');
+        const now = capture.system[`${kind}s`] ?? [];
+        if (!devices.length) return this.lack(panel, kind);
+        panel.show(devices.map((d, i) => ({label: d.subject ?? `${kind} ${d.number}`, colour: colour(i), plot: {spanGaps: true}})),
+                   [history.time, ...devices.map((d) => d.columns.values)]);
+        panel.number.textContent = now.map((d) => [
+            perCent(d.utilization_percent), d.memory_bytes == null ? '' : format.bytes(d.memory_bytes),
+            d.temperature_c == null ? '' : `${d.temperature_c.toFixed(0)} °C`].filter(Boolean).join(', ')).join('; ');
+    }
+
+    showPower(history, capture) {
+        const meters = [...history.select('power', 'machine'), ...history.select('power', 'device')];
+        if (!meters.length) return this.lack(this.power, 'power');
+        this.power.show(meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, colour: colour(i), plot: {spanGaps: true}})),
+                        [history.time, ...meters.map((m) => m.columns.values)]);
+        const s = capture.system;
+        this.power.number.textContent = `${format.watts(s.power_w)}, ${format.joules(s.energy_per_inference_j)} an inference`;
+    }
+}
