@@ -216,10 +216,11 @@ static cm_status prepare_runs(an_join *j)
         return an_no_memory();
     for (size_t i = 0; i < j->count; i++) {
         an_joined *n = &j->joined[i];
-        double *unknown[] = {&n->page_faults, &n->hard_faults,    &n->hard_fault_ns,
-                             &n->disk_ns,     &n->disk_transfers, &n->clock_percent,
-                             &n->clock_mhz,   &n->gpu_percent,    &n->npu_percent,
-                             &n->process_cpu, &n->gap_ns,         &n->thread_gap_ns};
+        double *unknown[] = {
+            &n->page_faults,    &n->hard_faults,   &n->hard_fault_ns, &n->disk_ns,
+            &n->disk_transfers, &n->clock_percent, &n->clock_mhz,     &n->gpu_percent,
+            &n->npu_percent,    &n->process_cpu,   &n->gap_ns,        &n->thread_gap_ns,
+            &n->off_cpu_ns,     &n->cores_busy,    &n->limit_percent, &n->fault_window_ns};
         for (size_t u = 0; u < sizeof unknown / sizeof *unknown; u++)
             *unknown[u] = (double)NAN;
         j->states[i].process = process_of(j, j->runs[i].session);

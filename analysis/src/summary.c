@@ -3,12 +3,11 @@
 // and processes are made up with nothing but their id.
 #include "analysis/summary.h"
 
-#include "analysis/around.h"
-#include "analysis/threads.h"
 #include "analysis_util.h"
 #include "loading.h"
 #include "messages.h"
 #include "session_stats.h"
+#include "summary_join.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,8 +53,7 @@ void an_summary_destroy(an_summary *s)
     an_ops_destroy(s->ops);
     an_counters_deinit(&s->counters);
     an_machine_deinit(&s->machine);
-    an_around_destroy(s->around);
-    an_threads_destroy(s->threads);
+    an_summary_forget_join(s);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
     free(s->sessions);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The parts of a summary that need more readings of the file: the machine around the runs, threads,
 // and how many FLOPs a session took where energy was measured.
+#include "summary_join.h"
 #include "analysis/around.h"
 #include "analysis/devices.h"
 #include "analysis/flops.h"
+#include "analysis/outliers.h"
 #include "analysis/summary.h"
 #include "analysis/threads.h"
 
@@ -62,7 +64,16 @@ cm_status an_summary_join(an_summary *s, const an_source *source)
 {
     CM_TRY(an_around_read(source, &s->around));
     CM_TRY(an_threads_read(source, &s->threads));
+    const an_outlier_options outliers = {.factor = s->options.outlier_factor};
+    CM_TRY(an_outliers_find(source, s, &outliers, &s->outliers));
     return read_flops(s, source);
+}
+
+void an_summary_forget_join(an_summary *s)
+{
+    an_around_destroy(s->around);
+    an_threads_destroy(s->threads);
+    an_outliers_destroy(s->outliers);
 }
 
 double an_session_flops_per_run(const an_session *n)

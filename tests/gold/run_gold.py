@@ -27,6 +27,10 @@ MACHINE_DEVICE = ["name", "driver", "driver_date", "driver_vendor", "hardware", 
                   "memory_bytes"]
 THREAD_TIMES = ["on_cpu_us", "ready_us", "preempted_us", "waiting_us", "unknown_us", "switches",
                 "samples", "sampled_us"]
+OUTLIER = ["session", "run", "begin_s", "latency_us", "usual_us", "causes", "unexplained_share"]
+OUTLIER_CAUSE = ["cause", "share", "measured", "who", "session", "bytes", "faults", "idle_us",
+                 "clock_percent", "excess_us"]
+
 SUMMARY_KEYS = {
     "": ["schema_version", "ortscope_version", "target", "runtime", "machine", "duration_s",
          "lost_events", "overhead", "sessions", "process", "devices", "energy", "heat",
@@ -56,7 +60,7 @@ SUMMARY_KEYS = {
     "sessions": ["id", "model", "providers", "load_ms", "runs", "failed_runs", "throughput_per_s",
                  "latency_us", "provider_devices", "loading", "placement", "ops", "ops_notes",
                  "ops_runs", "memory", "machine", "flops_per_run", "flop_per_joule", "batch",
-                 "stability", "concurrency", "generation", "shapes", "outliers"],
+                 "stability", "concurrency", "generation", "shapes", "outlier_causes", "outliers"],
     "sessions.machine": ["covered_runs", "on_cpu_share", "ready_share", "preempted_share",
                          "waiting_share", "unknown_share", "switches_per_run", "preempted_by",
                          "waits", "page_faults_per_run", "hard_faults_per_run", "fault_source",
@@ -90,6 +94,10 @@ SUMMARY_KEYS = {
     "sessions.stability": ["warmup_runs", "left_out_runs", "drift_percent", "low", "high",
                            "verdict"],
     "sessions.concurrency": ["mean", "max"],
+    "sessions.outlier_causes": ["factor", "usual_us", "runs", "explained_runs", "groups"],
+    "sessions.outlier_causes.groups": ["cause", "who", "runs", "extra_us"],
+    "sessions.outliers": OUTLIER,
+    "sessions.outliers.causes": OUTLIER_CAUSE,
     "sessions.generation": ["sequences", "steps", "tokens", "tokens_per_s", "first_token_us",
                             "between_tokens_us", "step_run_us"],
     "sessions.generation.first_token_us": ["mean", "p50", "p90", "p95", "p99", "max"],

@@ -3,6 +3,7 @@
 // stand behind the runs that they belong to. What the machine did around the runs is looked up for
 // a portion of them at a time, so that memory does not depend on their number.
 #include "commands.h"
+#include "outlier_view.h"
 #include "run_list.h"
 #include "timeline_input.h"
 #include "warmup_option.h"
@@ -15,7 +16,7 @@
 
 typedef struct runs_args {
     bool json, csv, failed;
-    const char *warmup;
+    const char *warmup, *outliers;
     vw_number session, from, to, limit, slowest;
 } runs_args;
 
@@ -219,8 +220,38 @@ static cm_status read_runs(const char *path, listing *l)
     return status == CM_END || l->status != CM_OK ? l->status : status;
 }
 
+// ---------------------------------------------------------------------------------- outliers
+
+static cm_status list_outliers(vw_io *io, const runs_args *a, const char *path,
+                               vw_run_format format, uint64_t limit)
+{
+    an_outlier_options options = {.has_session = a->session.given, .session = a->session.count};
+    an_source source = vw_source_of(path);
+    tm_reader *reader = NULL;
+    an_summary *summary = NULL;
+    an_outliers *outliers = NULL;
+    CM_TRY(vw_read_factor(a->outliers, &options.factor));
+    CM_TRY(vw_open_timeline(path, &reader));
+    cm_status status = an_summarize(reader, &summary);
+    if (status == CM_OK)
+        status = an_outliers_find(&source, summary, &options, &outliers);
+    if (status == CM_OK) {
+        vw_outliers_list(io, outliers, format, limit);
+        cm_out_flush(&io->out);
+        vw_warn_of_damage(path, summary->damage);
+        if (outliers->count == 0 && format == VW_RUNS_TEXT)
+            vw_message("No run took more than %g times the usual time.", options.factor);
+    }
+    an_outliers_destroy(outliers);
+    an_summary_destroy(summary);
+    tm_reader_close(reader);
+    return status;
+}
+
 static cm_status check_args(const runs_args *a)
 {
+    if (a->outliers && (a->failed || a->slowest.given || a->from.given || a->to.given || a->warmup))
+        return cm_fail(CM_USAGE, "--outliers goes with --session, --limit, --json and --csv only.");
     if (a->json && a->csv)
         return cm_fail(CM_USAGE, "--json and --csv exclude each other.");
     if (a->slowest.given && a->limit.given)
@@ -247,6 +278,10 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
     l.limit = a->limit.given                              ? (uint64_t)a->limit.count
               : io->is_terminal && format == VW_RUNS_TEXT ? TERMINAL_LIMIT
                                                           : 0;
+    if (a->outliers) {
+        status = list_outliers(io, a, operands[0], format, l.limit);
+        return status == CM_OK ? 0 : vw_failure(status);
+    }
     vw_run_facts_init(&facts);
     l.slowest.runs = malloc((l.slowest.wanted + 1) * sizeof *l.slowest.runs);
     l.portion = malloc(AN_JOIN_MAX_RUNS * sizeof *l.portion);
@@ -280,6 +315,8 @@ static const vw_option runs_options[] = {
      "only failed runs, with ORT's message"},
     {"slowest", 0, VW_COUNT, offsetof(runs_args, slowest), "N",
      "only the N slowest, slowest first"},
+    {"outliers", 0, VW_FACTOR, offsetof(runs_args, outliers), "[X]",
+     "only those over X times the usual time (3), and why"},
     {"warmup", 0, VW_TEXT, offsetof(runs_args, warmup), "N|auto", VW_WARMUP_HELP},
     {"limit", 0, VW_COUNT, offsetof(runs_args, limit), "N",
      "at most N runs, 0 = all (50 on a terminal, else all)"},
@@ -298,7 +335,19 @@ const vw_command vw_command_runs = {
         "since the session's run before. Where the recording tells: how much of its time the "
         "run's\n"
         "thread was on a processor, ready but without one, or preempted and by whom; page faults\n"
-        "(of the whole process, where only counters tell).",
+        "(of the whole process, where only counters tell).\n"
+        "\n"
+        "--outliers: runs that took more than X times the median of those with the same inputs "
+        "after\n"
+        "warming up, and the first. Each cause has its share of the time above the median; what "
+        "the\n"
+        "recording has no evidence for is unexplained. Times of threads, page faults that read,\n"
+        "disks, clocks and operators are measured, less what usual runs have of them. What is "
+        "left\n"
+        "is shared by circumstances that nobody timed: first run, new inputs, growth of the "
+        "arena,\n"
+        "other page faults, 200 ms or more idle before, another session; those only if most runs\n"
+        "that have them are slow.",
     .options = runs_options,
     .option_count = sizeof runs_options / sizeof *runs_options,
     .args_size = sizeof(runs_args),

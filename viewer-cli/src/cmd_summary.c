@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ortscope summary FILE`: reads a timeline and shows it in one of three ways.
 #include "commands.h"
+#include "outlier_view.h"
 #include "summary_view.h"
 #include "timeline_input.h"
 #include "warmup_option.h"
@@ -13,7 +14,7 @@
 typedef struct summary_args {
     bool json, csv, ascii, all;
     vw_number session;
-    const char *carbon, *warmup;
+    const char *carbon, *warmup, *outliers;
 } summary_args;
 
 // NAN if it is not given.
@@ -42,16 +43,20 @@ static cm_status find_session(const an_summary *s, int64_t id, const char *path)
                    path, (long long)id);
 }
 
-static cm_status summarize(const char *path, const char *warmup_text, tm_reader *reader,
+static cm_status summarize(const char *path, const summary_args *a, tm_reader *reader,
                            an_summary **out)
 {
+    double factor = 0;
     an_warmup warmup = {AN_WARMUP_RUNS, 0};
     cm_map ends;
     cm_map_init(&ends);
-    cm_status status = warmup_text ? vw_read_warmup(warmup_text, &warmup) : CM_OK;
+    cm_status status = a->warmup ? vw_read_warmup(a->warmup, &warmup) : CM_OK;
+    if (status == CM_OK && a->outliers)
+        status = vw_read_factor(a->outliers, &factor);
     if (status == CM_OK)
         status = vw_find_warmup(path, warmup, &ends);
-    an_summary_options options = {.warmup_runs = warmup.runs, .warmup_ends = &ends};
+    an_summary_options options = {
+        .warmup_runs = warmup.runs, .warmup_ends = &ends, .outlier_factor = factor};
     if (status == CM_OK)
         status = an_summarize_with(reader, &options, out);
     cm_map_deinit(&ends);
@@ -78,7 +83,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if (status == CM_OK)
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
-        status = summarize(path, a->warmup, reader, &summary);
+        status = summarize(path, a, reader, &summary);
     an_source source = vw_source_of(path);
     if (status == CM_OK)
         status = an_summary_join(summary, &source);
@@ -106,6 +111,7 @@ static const vw_option summary_options[] = {
     {"session", 0, VW_COUNT, offsetof(summary_args, session), "N", "show only this session"},
     {"all", 0, VW_FLAG, offsetof(summary_args, all), NULL, "show every session in full"},
     {"warmup", 0, VW_TEXT, offsetof(summary_args, warmup), "N|auto", VW_WARMUP_HELP},
+    {"outliers", 0, VW_TEXT, offsetof(summary_args, outliers), "X", VW_OUTLIERS_HELP},
     {"carbon-intensity", 0, VW_TEXT, offsetof(summary_args, carbon), "G",
      "grams of CO2 for a kilowatt hour, to tell what the energy meant"},
     {"ascii", 0, VW_FLAG, offsetof(summary_args, ascii), NULL, "draw without Unicode characters"},
@@ -127,7 +133,10 @@ const vw_command vw_command_summary = {
         "that tensors had of it at once, what else was held then is unused; between runs is what\n"
         "they have after the last run. Growth is judged over the later half of the runs: use\n"
         "grows if the 95 % interval of its slope lies above 0; if it has slowed down to less\n"
-        "than half, or the arenas are still being extended, they are warming up.",
+        "than half, or the arenas are still being extended, they are warming up.\n"
+        "Outliers are runs over 3 times the median after warming up, of runs with the same "
+        "inputs.\n"
+        "Their causes are what the recording has evidence for: `ortscope help runs`.",
     .options = summary_options,
     .option_count = sizeof summary_options / sizeof *summary_options,
     .args_size = sizeof(summary_args),

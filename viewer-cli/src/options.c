@@ -100,6 +100,7 @@ static cm_status set_value(const vw_command *c, const vw_option *o, const char *
         return CM_OK;
     case VW_TEXT:
     case VW_WORDS:
+    case VW_FACTOR:
         *(const char **)field = value;
         return CM_OK;
     case VW_LIST: {
@@ -129,6 +130,11 @@ static cm_status set_value(const vw_command *c, const vw_option *o, const char *
     return CM_OK;
 }
 
+static bool is_number(const char *text)
+{
+    return text[0] && strspn(text, "0123456789.") == strlen(text);
+}
+
 // One option and, where it stands apart, its value. *index is that of the option and ends at the
 // last argument used.
 static cm_status parse_option(const vw_command *c, int argc, char **argv, int *index, void *args)
@@ -152,6 +158,8 @@ static cm_status parse_option(const vw_command *c, int argc, char **argv, int *i
     if (o->type == VW_FLAG && value)
         return cm_fail(CM_USAGE, "`ortscope %s --%s` takes no value.", c->name, o->name);
     if (o->type == VW_WORDS && !value && (*index + 1 >= argc || argv[*index + 1][0] == '-'))
+        value = "";
+    if (o->type == VW_FACTOR && !value && (*index + 1 >= argc || !is_number(argv[*index + 1])))
         value = "";
     if (o->type != VW_FLAG && !value) {
         if (*index + 1 >= argc)

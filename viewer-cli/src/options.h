@@ -15,6 +15,7 @@ typedef enum vw_option_type {
     VW_FLAG,     // bool
     VW_TEXT,     // const char *, borrowed from argv
     VW_WORDS,    // the same; "" if another option, or nothing, follows
+    VW_FACTOR,   // the same; "" unless a number follows
     VW_COUNT,    // vw_number: a whole number of at least 0
     VW_DURATION, // vw_number: seconds, or with a unit: 250ms, 1.5s, 2m, 1h
     VW_LIST,     // vw_list: may be given several times

@@ -4,6 +4,7 @@
 #include "around_view.h"
 #include "common/text.h"
 #include "op_view.h"
+#include "outlier_view.h"
 #include "summary_view.h"
 #include "table.h"
 
@@ -260,6 +261,7 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
         write_latency(io, n);
         write_spread(io, n);
         vw_session_course_text(io, n);
+        vw_session_outliers_text(io, s, n);
         vw_latency_bars(io, &n->latency);
     }
     vw_session_ops_text(io, s, n);

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "op_view.h"
+#include "outlier_view.h"
 #include "summary_view.h"
 
 #include <math.h>
@@ -24,13 +25,6 @@ static void key_number(cm_json *j, const char *key, double value, int decimals)
 {
     cm_json_key(j, key);
     cm_json_number(j, value, decimals);
-}
-
-static void empty_list(cm_json *j, const char *key)
-{
-    cm_json_key(j, key);
-    cm_json_begin_array(j, CM_JSON_ONE_LINE);
-    cm_json_end(j);
 }
 
 static void json_target(cm_json *j, const an_summary *s)
@@ -170,7 +164,7 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n, s
     vw_session_flops_json(j, s, n);
     json_batches(j, n);
     vw_session_course_json(j, s, n);
-    empty_list(j, "outliers");
+    vw_session_outliers_json(j, s, n);
     cm_json_end(j);
 }
 

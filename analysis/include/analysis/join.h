@@ -24,6 +24,11 @@
 //   process_cpu (cores): means over the run. A sample tells of the time before it, back to the one
 //   before. The clock is that of the processor on which the run was longest, where that is known
 //   and has a counter, else of the machine.
+// - off_cpu: at least so long the run had no processor, by counters: its time less what its process
+//   used from the sample before it to the one after it, and less the ticks by which such times are
+//   counted. cores_busy: the share of all cores' time that was used between the samples around it.
+//   limit_percent: the lowest limit of the clock that the system told of. fault_window: the time in
+//   which counters counted the faults.
 // - gap: since the last end of a run of the same session before this one's begin; 0 if others of
 // the
 //   session were under way. thread_gap: the same for runs of its thread.
@@ -85,6 +90,7 @@ typedef struct an_joined {
     an_fault_source fault_source;
     double disk_transfers, disk_ns;
     double clock_percent, clock_mhz, gpu_percent, npu_percent, process_cpu;
+    double off_cpu_ns, cores_busy, limit_percent, fault_window_ns;
     double gap_ns, thread_gap_ns;
 } an_joined;
 

@@ -151,6 +151,7 @@ typedef struct an_summary_options {
     // of each session, or up to the number that the map has for the session.
     int64_t warmup_runs;
     const cm_map *warmup_ends;
+    double outlier_factor; // outliers.h; 0: AN_OUTLIER_FACTOR
 } an_summary_options;
 
 typedef struct an_summary {
@@ -177,10 +178,11 @@ typedef struct an_summary {
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
     int64_t end_ns;
-    size_t shape_uses;          // of all sessions, against AN_MAX_SHAPES
-    char *damage;               // NULL: the file is whole
-    struct an_around *around;   // around.h, by an_summary_join; NULL: nothing to tell
-    struct an_threads *threads; // threads.h, the same
+    size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES
+    char *damage;                 // NULL: the file is whole
+    struct an_around *around;     // around.h, by an_summary_join; NULL: nothing to tell
+    struct an_threads *threads;   // threads.h, the same
+    struct an_outliers *outliers; // outliers.h, by an_summary_join; NULL before
 } an_summary;
 
 // Reads `reader` to its end.
@@ -195,7 +197,7 @@ cm_status an_summary_finish(an_summary *s);
 void an_summary_destroy(an_summary *s);
 
 // After an_summary_finish, with other readings of the same file: what the machine did around the
-// runs, where the processors' time went, and FLOPs where energy was measured.
+// runs, where the processors' time went, outliers, and FLOPs where energy was measured.
 cm_status an_summary_join(an_summary *s, const an_source *source);
 
 // ----------------------------------------------------------------- questions to a finished summary
