@@ -5,6 +5,7 @@
 #   dep_zydis    x86-64 decoder only: no formatter, no encoder, no C library, no allocation
 #   dep_msgpack  msgpack-c
 #   dep_unity    the test framework
+#   dep_civetweb HTTP and WebSocket; no files, no CGI, no directories
 #   dep_zlib     Debian's own static library (zlib1g-dev, libz-mingw-w64-dev): its source package
 #                needs its configure script
 
@@ -12,7 +13,7 @@ set(ORTSCOPE_DEPS ${CMAKE_SOURCE_DIR}/build/deps CACHE PATH "Folder that scripts
 set(deps_src ${ORTSCOPE_DEPS}/src)
 
 foreach(needed zydis/src/Decoder.c zycore/include/Zycore/Types.h msgpack-c/src/unpack.c
-               unity/unity.c)
+               unity/unity.c civetweb/src/civetweb.c uplot/dist/uPlot.iife.min.js)
     if(NOT EXISTS ${deps_src}/${needed})
         message(FATAL_ERROR "${deps_src}/${needed} is missing: run scripts/setup, which fetches "
                             "the libraries that ortscope is built with, then try again.")
@@ -46,6 +47,18 @@ add_library(dep_msgpack STATIC
 target_include_directories(dep_msgpack SYSTEM PUBLIC
     ${msgpack_gen} ${msgpack_gen}/msgpack ${deps_src}/msgpack-c/include)
 
+# It allocates what a client's frame claims to hold; its malloc is a bounded one of ours.
+add_library(dep_civetweb STATIC
+    ${deps_src}/civetweb/src/civetweb.c ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)
+set_source_files_properties(${deps_src}/civetweb/src/civetweb.c PROPERTIES
+    COMPILE_DEFINITIONS malloc=da_bounded_malloc)
+target_include_directories(dep_civetweb SYSTEM PUBLIC ${deps_src}/civetweb/include)
+target_compile_definitions(dep_civetweb PRIVATE
+    USE_WEBSOCKET NO_SSL NO_CGI NO_FILES NO_CACHING NDEBUG)
+if(WIN32)
+    target_link_libraries(dep_civetweb PUBLIC ws2_32)
+endif()
+
 if(ORTSCOPE_TESTS)
     add_library(dep_unity STATIC ${deps_src}/unity/unity.c)
     target_include_directories(dep_unity SYSTEM PUBLIC ${deps_src}/unity)
@@ -61,7 +74,7 @@ add_library(dep_zlib STATIC IMPORTED GLOBAL)
 set_target_properties(dep_zlib PROPERTIES IMPORTED_LOCATION ${ORTSCOPE_ZLIB}
     INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${ORTSCOPE_ZLIB_INCLUDE})
 
-foreach(dep dep_zydis dep_msgpack dep_unity)
+foreach(dep dep_zydis dep_msgpack dep_unity dep_civetweb)
     if(TARGET ${dep})
         target_compile_options(${dep} PRIVATE -w -fno-strict-aliasing)
     endif()

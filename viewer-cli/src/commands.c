@@ -21,6 +21,7 @@ const vw_command *const vw_commands[] = {
     &vw_command_report,
     &vw_command_dump,
     &vw_command_export,
+    &vw_command_serve,
     &vw_command_import,
     &vw_command_version,
     &vw_command_help,

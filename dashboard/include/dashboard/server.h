@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The HTTP and WebSocket server of the live view. docs/api.md is what it promises.
+//
+// It listens on the loopback address unless told otherwise; another address needs a certificate.
+// Any number of captures may be added while it runs; each stays until the server has stopped.
+#pragma once
+
+#include "dashboard/control.h"
+#include "dashboard/live.h"
+
+typedef struct da_server da_server;
+
+// One capture as clients see it.
+typedef struct da_capture {
+    da_live *live; // borrowed until the server has stopped
+    void *context;
+    // NULL: nothing can be done to it. CM_UNSUPPORTED: not to this one. Called on any thread.
+    cm_status (*control)(void *context, const da_control *control);
+} da_capture;
+
+typedef struct da_export {
+    const char *file, *format, *table; // table: NULL none
+    bool has_session, has_from, has_to;
+    int64_t session;
+    double from_s, to_s;
+} da_export;
+
+// What the program around the server does for it. All may be NULL; any thread calls them.
+typedef struct da_host {
+    void *context;
+    cm_status (*export_file)(void *context, const da_export *what, cm_write_fn write, void *to);
+    // Members of the array "processes" (docs/api.md).
+    cm_status (*list_processes)(void *context, cm_out *out);
+    cm_status (*attach)(void *context, uint32_t pid, uint32_t *out_capture);
+} da_host;
+
+typedef struct da_server_options {
+    const char *address; // NULL: 127.0.0.1
+    unsigned port;       // 0: 9797 or the next free one
+    double hz;           // of the WebSocket, 0: 10
+    const char *tls_cert, *tls_key;
+    const char *audit; // NULL: no log of control actions
+    da_host host;
+} da_server_options;
+
+#define DA_PORT 9797u
+
+cm_status da_server_start(const da_server_options *options, da_server **out);
+// Ends all connections; may take a second.
+void da_server_stop(da_server *s);
+
+// Numbers count from 1; 0 when there is no room.
+uint32_t da_server_add(da_server *s, const da_capture *capture);
+
+// With the token that may control, and the one that may only read. Borrowed.
+const char *da_server_url(const da_server *s);
+const char *da_server_read_url(const da_server *s);
+unsigned da_server_port(const da_server *s);

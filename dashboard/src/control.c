@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// POST /api/v1/control, and the log of who did what.
+#include "common/os.h"
+#include "common/text.h"
+#include "handle.h"
+#include "view_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// A line of JSON; appended by the C library, so that others' lines stay.
+static void write_audit(da_core *core, const da_request *r, da_right right, const da_control *c,
+                        int status)
+{
+    static const char *const rights[] = {"none", "read", "control"};
+    char utc[48];
+    cm_out out;
+    cm_json json, *j = &json;
+    if (!core->audit)
+        return;
+    cm_format_utc(utc, sizeof utc, cm_utc_ns());
+    cm_out_init_memory(&out);
+    cm_json_init(j, &out);
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    da_key_text(j, "utc", utc);
+    da_key_text(j, "peer", r->peer);
+    da_key_text(j, "token", rights[right]);
+    da_key_int(j, "status", status);
+    da_key_text(j, "action", c ? da_action_name(c->action) : NULL);
+    da_key_uint(j, "capture", c ? c->capture : 0);
+    da_key_text(j, "text", c && c->text[0] ? c->text : NULL);
+    da_key_id(j, "pid", c ? c->pid : 0);
+    cm_json_end(j);
+    pthread_mutex_lock(&core->lock);
+    FILE *file = fopen(core->audit, "ab");
+    if (file) {
+        fputs(cm_out_string(&out), file);
+        fclose(file);
+    }
+    pthread_mutex_unlock(&core->lock);
+    cm_out_deinit(&out);
+}
+
+static cm_status act(da_core *core, const da_control *c, uint32_t *out_number)
+{
+    if (c->action == DA_ATTACH) {
+        if (!core->host.attach)
+            return cm_fail(CM_UNSUPPORTED, "This ortscope does not attach to processes; "
+                                           "`ortscope serve` on Windows does.");
+        return core->host.attach(core->host.context, c->pid, out_number);
+    }
+    da_capture capture = da_core_capture(core, c->capture, out_number);
+    if (!capture.live)
+        return cm_fail(CM_NOT_FOUND, "There is no such capture.");
+    if (c->action == DA_RATES) {
+        pthread_mutex_lock(&core->lock);
+        core->hz = c->hz;
+        pthread_mutex_unlock(&core->lock);
+        return CM_OK;
+    }
+    if (!capture.control)
+        return cm_fail(CM_UNSUPPORTED, "This capture can't be controlled.");
+    CM_TRY(capture.control(capture.context, c));
+    return CM_OK;
+}
+
+static int http_status(cm_status status)
+{
+    switch (status) {
+    case CM_OK:
+        return 200;
+    case CM_USAGE:
+        return 400;
+    case CM_NOT_FOUND:
+        return 404;
+    default:
+        return 409;
+    }
+}
+
+void da_handle_control(da_core *core, const da_request *r, da_right right, da_reply *reply)
+{
+    da_control c;
+    uint32_t number = 0;
+    if (right != DA_MAY_CONTROL) {
+        da_reply_error(reply, 403, "This token may only read.");
+        write_audit(core, r, right, NULL, 403);
+        return;
+    }
+    // A form of another page can be sent without asking; JSON can't.
+    if (!r->content_type || strncmp(r->content_type, "application/json", 16) != 0) {
+        da_reply_error(reply, 400, "The body must be application/json.");
+        write_audit(core, r, right, NULL, 400);
+        return;
+    }
+    cm_status status = da_control_parse(r->body ? r->body : "", r->body_len, true, &c);
+    bool parsed = status == CM_OK;
+    if (parsed)
+        status = act(core, &c, &number);
+    int code = http_status(status);
+    if (status == CM_OK) {
+        cm_json json, *j = &json;
+        cm_json_init(j, &reply->body);
+        da_begin_document(j, 0);
+        da_key_bool(j, "ok", true);
+        da_key_uint(j, "capture", number);
+        cm_json_end(j);
+    } else {
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
+        da_reply_error(reply, code, sentence);
+    }
+    write_audit(core, r, right, parsed ? &c : NULL, code);
+}

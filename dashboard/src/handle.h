@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// From a request to its answer, without sockets: who may, which path, which document.
+#pragma once
+
+#include "dashboard/server.h"
+#include "request.h"
+
+#include <pthread.h>
+
+#define DA_CAPTURES 16u
+
+// All that answers depend on.
+typedef struct da_core {
+    da_access access;
+    da_host host;
+    pthread_mutex_t lock; // of what follows
+    da_capture captures[DA_CAPTURES];
+    uint32_t capture_count;
+    bool paused[DA_CAPTURES]; // the WebSocket's messages
+    double hz;
+    const char *audit;
+} da_core;
+
+typedef struct da_reply {
+    int status;
+    const char *type;    // Content-Type
+    char download[300];  // name of a download, "" = none
+    const uint8_t *file; // of the page, else the body counts
+    size_t file_len;
+    cm_out body;
+    bool is_stream; // an export: ask da_stream for the bytes
+    da_export stream;
+    char stream_file[1100], stream_format[20], stream_table[40];
+} da_reply;
+
+void da_core_init(da_core *core, const da_host *host, double hz);
+void da_core_deinit(da_core *core);
+uint32_t da_core_add(da_core *core, const da_capture *capture);
+
+void da_reply_init(da_reply *reply);
+void da_reply_deinit(da_reply *reply);
+
+// Host, Origin, token, by path. 0: go on; else the reply says what is wrong.
+int da_check(const da_core *core, const da_request *r, da_reply *reply, da_right *out_right);
+
+// Everything but the WebSocket.
+void da_handle(da_core *core, const da_request *r, da_reply *reply);
+
+void da_reply_error(da_reply *reply, int status, const char *message);
+
+// One message of the WebSocket.
+void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control);
+// Rises when there is something new to tell.
+uint64_t da_core_version(da_core *core);
+
+// control.c
+void da_handle_control(da_core *core, const da_request *r, da_right right, da_reply *reply);
+
+// prometheus.c
+void da_write_prometheus(da_core *core, cm_out *out);
+
+// The capture that a number means, 0: the newest. NULL live: there is none.
+da_capture da_core_capture(da_core *core, uint32_t number, uint32_t *out_number);
+
+// Files of the page, made at build time.
+typedef struct da_page_file {
+    const char *path, *type;
+    const uint8_t *bytes;
+    size_t len;
+} da_page_file;
+extern const da_page_file da_page_files[];
+extern const size_t da_page_file_count;

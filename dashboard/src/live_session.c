@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Runs and memory of sessions. A session may be met by its runs before its own row comes.
+#include "live_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_RUNS  512u // that the limit of outliers is taken from
+#define LIMIT_EVERY 64u  // runs between two limits
+#define LIMIT_LEAST 32u
+
+da_session *da_session_find(const da_live *l, int64_t id)
+{
+    for (size_t i = 0; i < l->session_count; i++)
+        if (l->sessions[i]->id == id)
+            return l->sessions[i];
+    return NULL;
+}
+
+int64_t da_session_process(const da_live *l, const da_session *s)
+{
+    const da_module *module = da_module_find(l, s->facts[TM_session_module]);
+    return module ? module->process : 0;
+}
+
+void da_session_free(da_session *s)
+{
+    if (!s)
+        return;
+    cm_histogram_deinit(&s->latencies);
+    da_ring_deinit(&s->recent);
+    da_ring_deinit(&s->ops);
+    da_tiers_deinit(s->tiers);
+    free(s);
+}
+
+// The session that ended first makes room.
+static bool make_room(da_live *l)
+{
+    size_t oldest = DA_SESSIONS;
+    for (size_t i = 0; i < l->session_count; i++)
+        if (l->sessions[i]->ended_ns >= 0 &&
+            (oldest == DA_SESSIONS || l->sessions[i]->ended_ns < l->sessions[oldest]->ended_ns))
+            oldest = i;
+    if (oldest == DA_SESSIONS)
+        return false;
+    da_session_free(l->sessions[oldest]);
+    memmove(&l->sessions[oldest], &l->sessions[oldest + 1],
+            (l->session_count - oldest - 1) * sizeof *l->sessions);
+    l->session_count--;
+    return true;
+}
+
+// NULL where there is no room; counted.
+static da_session *get(da_live *l, int64_t id)
+{
+    da_session *s = da_session_find(l, id);
+    if (s || id <= 0)
+        return s;
+    if (l->session_count == DA_SESSIONS && !make_room(l)) {
+        l->no_room++;
+        return NULL;
+    }
+    s = calloc(1, sizeof *s);
+    if (!s) {
+        l->no_room++;
+        return NULL;
+    }
+    s->id = id;
+    s->ended_ns = s->first_begin_ns = s->run_allocated = s->run_allocations = -1;
+    cm_histogram_init(&s->latencies);
+    da_ring_init(&s->recent, sizeof(da_run), DA_RUNS);
+    da_ring_init(&s->ops, sizeof(da_op), DA_OPS);
+    da_tiers_init(s->tiers);
+    l->sessions[l->session_count++] = s;
+    return s;
+}
+
+void da_on_session(da_live *l, const int64_t *row)
+{
+    da_session *s = get(l, row[TM_session_session]);
+    if (s)
+        memcpy(s->facts, row, sizeof s->facts);
+}
+
+void da_on_session_end(da_live *l, const int64_t *row)
+{
+    da_session *s = da_session_find(l, row[TM_session_end_session]);
+    if (s)
+        s->ended_ns = row[TM_session_end_time] > 0 ? row[TM_session_end_time] : 0;
+}
+
+// ------------------------------------------------------------------------------------------- runs
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// docs/api.md says what an outlier is.
+static void find_limit(da_session *s)
+{
+    int64_t durations[LIMIT_RUNS];
+    size_t count = s->recent.count < LIMIT_RUNS ? s->recent.count : LIMIT_RUNS;
+    if (count < LIMIT_LEAST)
+        return;
+    for (size_t i = 0; i < count; i++)
+        durations[i] =
+            ((const da_run *)da_ring_at(&s->recent, s->recent.count - count + i))->duration_ns;
+    qsort(durations, count, sizeof *durations, by_value);
+    double median = (double)durations[(count - 1) / 2];
+    double p90 = (double)durations[(count * 9 + 9) / 10 - 1];
+    double far = median + 5 * (p90 - median);
+    s->outlier_limit_ns = far > 1.5 * median ? far : 1.5 * median;
+}
+
+static void note_outlier(da_live *l, da_session *s, const da_run *run)
+{
+    if (s->since_limit++ % LIMIT_EVERY == 0 || s->outlier_limit_ns <= 0)
+        find_limit(s);
+    if (s->outlier_limit_ns <= 0 || (double)run->duration_ns <= s->outlier_limit_ns)
+        return;
+    da_outlier *o = da_ring_add(&l->outliers);
+    if (o)
+        *o = (da_outlier){s->id, run->run, run->begin_ns, run->duration_ns};
+}
+
+void da_on_run(da_live *l, const int64_t *row)
+{
+    da_session *s = get(l, row[TM_run_session]);
+    if (!s)
+        return;
+    int64_t begin = row[TM_run_begin] > 0 ? row[TM_run_begin] : 0;
+    int64_t duration = row[TM_run_duration] > 0 ? row[TM_run_duration] : 0;
+    int64_t end = duration < INT64_MAX - begin ? begin + duration : INT64_MAX;
+    s->runs++;
+    s->failed += row[TM_run_status] != 0;
+    s->in_flight = row[TM_run_in_flight] > 0 ? row[TM_run_in_flight] : 0;
+    if (s->first_begin_ns < 0 || begin < s->first_begin_ns)
+        s->first_begin_ns = begin;
+    if (end > s->last_end_ns)
+        s->last_end_ns = end;
+    cm_histogram_add(&s->latencies, (uint64_t)duration);
+    da_tiers_run(s, end, duration, row[TM_run_status] != 0, s->in_flight);
+    da_run *run = da_ring_add(&s->recent);
+    if (!run)
+        return;
+    *run = (da_run){.run = row[TM_run_run],
+                    .thread = row[TM_run_thread],
+                    .begin_ns = begin,
+                    .duration_ns = duration,
+                    .status = row[TM_run_status],
+                    .in_flight = s->in_flight,
+                    .ops = s->early_run == row[TM_run_run] ? s->early_ops : 0};
+    note_outlier(l, s, run);
+}
+
+// ----------------------------------------------------------------------------------------- memory
+
+void da_on_memory(da_live *l, const int64_t *row)
+{
+    da_session *s = get(l, row[TM_memory_session]);
+    if (!s)
+        return;
+    size_t i = 0;
+    while (i < s->arena_count && s->arenas[i].id != row[TM_memory_allocator])
+        i++;
+    if (i == DA_ARENAS)
+        return;
+    if (i == s->arena_count)
+        s->arena_count++;
+    s->arenas[i] = (da_arena){row[TM_memory_allocator], row[TM_memory_held_bytes],
+                              row[TM_memory_in_use_bytes], row[TM_memory_peak_bytes]};
+}
+
+void da_on_run_memory(da_live *l, const int64_t *row)
+{
+    da_session *s = get(l, row[TM_run_memory_session]);
+    if (!s || row[TM_run_memory_run] == 0)
+        return;
+    s->run_allocated = row[TM_run_memory_allocated_bytes];
+    s->run_allocations = row[TM_run_memory_allocations];
+}
+
+static int64_t sum_arenas(const da_session *s, size_t field)
+{
+    int64_t sum = -1;
+    for (size_t i = 0; i < s->arena_count; i++) {
+        int64_t value;
+        memcpy(&value, (const char *)&s->arenas[i] + field, sizeof value);
+        if (value >= 0 && value < INT64_MAX / (int64_t)DA_ARENAS)
+            sum = (sum < 0 ? 0 : sum) + value;
+    }
+    return sum;
+}
+
+int64_t da_session_held(const da_session *s)
+{
+    return sum_arenas(s, offsetof(da_arena, held));
+}
+
+int64_t da_session_in_use(const da_session *s)
+{
+    return sum_arenas(s, offsetof(da_arena, in_use));
+}

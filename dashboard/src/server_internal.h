@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What server.c and stream.c share.
+#pragma once
+
+#include "civetweb.h"
+#include "handle.h"
+
+#define DA_STREAMS 16u // clients of the WebSocket
+
+typedef struct da_stream da_stream;
+
+struct da_server {
+    da_core core;
+    struct mg_context *context;
+    unsigned port;
+    char url[400], read_url[400];
+    char audit[1100];
+    pthread_mutex_t streams_lock;
+    unsigned stream_count;
+};
+
+// stream.c: the WebSocket's handlers; cbdata is the da_server.
+int da_stream_connect(const struct mg_connection *c, void *cbdata);
+void da_stream_ready(struct mg_connection *c, void *cbdata);
+int da_stream_data(struct mg_connection *c, int bits, char *data, size_t len, void *cbdata);
+void da_stream_close(const struct mg_connection *c, void *cbdata);
+
+// The request's line and headers; borrowed from the connection.
+da_request da_request_of(const struct mg_connection *c);
+
+// win32/random.c, posix/random.c: from the system's own generator.
+bool da_random(void *out, size_t len);

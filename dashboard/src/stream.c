@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Clients of the WebSocket. Each has a thread that makes the newest message and sends it when it is
+// due and there is something new; a client that does not read holds up its own thread only, and
+// gets fewer messages. Nothing is ever queued.
+#include "common/os.h"
+#include "server_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_MESSAGE  1024u
+#define LONGEST_QUIET 1000000000ull // a message at least once a second: the client knows we live
+#define NAP_MS        20u
+
+struct da_stream {
+    da_server *server;
+    struct mg_connection *connection;
+    pthread_t thread;
+    pthread_mutex_t lock; // of what follows
+    bool stop, failed, control;
+    double hz, window_s; // hz 0: the server's own
+};
+
+static double interval_ns(const da_stream *s, double hz)
+{
+    pthread_mutex_lock(&s->server->core.lock);
+    double rate = hz > 0 ? hz : s->server->core.hz;
+    pthread_mutex_unlock(&s->server->core.lock);
+    return 1e9 / rate;
+}
+
+// Sleeps until the moment, or until the client has gone; true: go on.
+static bool sleep_until(da_stream *s, uint64_t moment)
+{
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        bool stop = s->stop;
+        pthread_mutex_unlock(&s->lock);
+        uint64_t now = cm_monotonic_ns();
+        if (stop)
+            return false;
+        if (now >= moment)
+            return true;
+        uint64_t ms = (moment - now + 999999) / 1000000;
+        cm_sleep_ms(ms < NAP_MS ? (uint32_t)ms : NAP_MS);
+    }
+}
+
+static bool send_message(da_stream *s, cm_out *out, double window_s, double hz)
+{
+    cm_out_clear(out);
+    da_write_metrics(&s->server->core, out, window_s, hz, s->control);
+    const char *text = cm_out_string(out);
+    if (cm_out_failed(out))
+        return true; // no memory now: the next one may go
+    return mg_websocket_write(s->connection, MG_WEBSOCKET_OPCODE_TEXT, text, strlen(text)) > 0;
+}
+
+static void *stream_thread(void *context)
+{
+    da_stream *s = context;
+    uint64_t sent_ns = 0, version = UINT64_MAX;
+    cm_out out;
+    cm_out_init_memory(&out);
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        double hz = s->hz, window_s = s->window_s;
+        pthread_mutex_unlock(&s->lock);
+        double interval = interval_ns(s, hz);
+        if (!sleep_until(s, sent_ns + (sent_ns ? (uint64_t)interval : 0)))
+            break;
+        uint64_t now = da_core_version(&s->server->core);
+        if (now == version && cm_monotonic_ns() - sent_ns < LONGEST_QUIET) {
+            if (!sleep_until(s, cm_monotonic_ns() + 10000000))
+                break;
+            continue;
+        }
+        version = now;
+        sent_ns = cm_monotonic_ns();
+        if (!send_message(s, &out, window_s, 1e9 / interval))
+            break;
+    }
+    cm_out_deinit(&out);
+    return NULL;
+}
+
+// ---------------------------------------------------------------------------------------- handlers
+
+// The token was checked before we come here. Not 0: refused.
+int da_stream_connect(const struct mg_connection *c, void *cbdata)
+{
+    da_server *server = cbdata;
+    (void)c;
+    pthread_mutex_lock(&server->streams_lock);
+    bool room = server->stream_count < DA_STREAMS;
+    server->stream_count += room;
+    pthread_mutex_unlock(&server->streams_lock);
+    return room ? 0 : 1;
+}
+
+void da_stream_ready(struct mg_connection *c, void *cbdata)
+{
+    da_server *server = cbdata;
+    da_request r = da_request_of(c);
+    bool given = false;
+    da_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return;
+    *s = (da_stream){.server = server, .connection = c, .window_s = 5};
+    s->control = da_right_of(&server->core.access, &r) == DA_MAY_CONTROL;
+    da_query_number(r.query, "hz", 1, 60, &given, &s->hz);
+    da_query_number(r.query, "window", 0.1, 60, &given, &s->window_s);
+    pthread_mutex_init(&s->lock, NULL);
+    if (pthread_create(&s->thread, NULL, stream_thread, s) != 0) {
+        pthread_mutex_destroy(&s->lock);
+        free(s);
+        return;
+    }
+    mg_set_user_connection_data(c, s);
+}
+
+// Returns 0 to end the connection.
+int da_stream_data(struct mg_connection *c, int bits, char *data, size_t len, void *cbdata)
+{
+    da_stream *s = mg_get_user_connection_data(c);
+    da_control wanted;
+    (void)cbdata;
+    bool whole_text = (bits & 0x8f) == (0x80 | MG_WEBSOCKET_OPCODE_TEXT) && !(bits & 0x70);
+    if (!s || !whole_text || len > MOST_MESSAGE ||
+        da_control_parse(data, len, false, &wanted) != CM_OK)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    s->hz = !da_known(wanted.hz) ? s->hz : wanted.hz;
+    s->window_s = !da_known(wanted.window_s) ? s->window_s : wanted.window_s;
+    pthread_mutex_unlock(&s->lock);
+    return 1;
+}
+
+void da_stream_close(const struct mg_connection *c, void *cbdata)
+{
+    da_server *server = cbdata;
+    da_stream *s = mg_get_user_connection_data(c);
+    pthread_mutex_lock(&server->streams_lock);
+    server->stream_count--;
+    pthread_mutex_unlock(&server->streams_lock);
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Members of JSON objects, and what several views look up.
+#pragma once
+
+#include "live_state.h"
+#include "view.h"
+
+#include <math.h>
+
+#define DA_NONE ((double)NAN)
+
+void da_key_number(cm_json *j, const char *key, double value, int decimals); // NAN: null
+void da_key_int(cm_json *j, const char *key, int64_t value);
+void da_key_uint(cm_json *j, const char *key, uint64_t value);
+void da_key_id(cm_json *j, const char *key, int64_t id);         // below 1: null
+void da_key_count(cm_json *j, const char *key, int64_t value);   // below 0: null
+void da_key_text(cm_json *j, const char *key, const char *text); // NULL: null
+void da_key_bool(cm_json *j, const char *key, bool value);
+void da_key_array(cm_json *j, const char *key);
+void da_key_object(cm_json *j, const char *key);
+void da_begin_document(cm_json *j, uint32_t capture);
+
+double da_seconds(int64_t ns);
+double da_us(double ns);
+
+const char *da_state_name(da_state state);
+const char *da_process_state(const da_process *p);
+const char *da_about_name(int64_t about);
+const char *da_file_name(const char *path); // behind the last slash
+
+// Counters, by timeline/kinds.h: about. process, number: -1 = any. NULL if none was ever known.
+enum { DA_MACHINE, DA_PROCESS, DA_THREAD, DA_CORE, DA_DEVICE };
+const da_counter *da_counter_find(const da_live *l, const char *name, int64_t about,
+                                  int64_t process, int64_t number);
+// In its unit; NAN where it is not known now.
+double da_counter_now(const da_counter *c);
+// Of one that counts up: its change per second over the last second.
+double da_counter_rate(const da_live *l, const da_counter *c);
+// Processor time, user and kernel together, in percent of one processor.
+double da_cpu_percent(const da_live *l, int64_t about, int64_t process, int64_t number);
+// The value that holds at the end of a step of tier `tier`: NAN where it is not known.
+double da_level_at(const da_counter *c, size_t tier, int64_t index, bool total);

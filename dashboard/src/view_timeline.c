@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// The operators of a run or of a span: from memory where it has all of them, else from the file.
+#include "timeline_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BEHIND 64u // runs that are tried for one whose operators are all there
+
+static int64_t to_ns(const da_live *l, double s)
+{
+    double at = s < 0 ? da_seconds(l->now_ns) + s : s;
+    return at <= 0 ? 0 : at > 9e9 ? INT64_MAX : (int64_t)(at * 1e9);
+}
+
+// ----------------------------------------------------------------------------------- what is meant
+
+// The newest run of the session whose operators have come; any run if none has; NULL without runs.
+static const da_run *newest_run(const da_session *s)
+{
+    size_t back = s->recent.count < MOST_BEHIND ? s->recent.count : MOST_BEHIND;
+    for (size_t i = 1; i <= back; i++) {
+        const da_run *r = da_ring_at(&s->recent, s->recent.count - i);
+        if (r->ops)
+            return r;
+    }
+    return da_ring_newest(&s->recent);
+}
+
+static bool choose_newest(const da_live *l, da_wanted *w)
+{
+    const da_run *newest = NULL;
+    for (size_t i = 0; i < l->session_count; i++) {
+        const da_run *r = newest_run(l->sessions[i]);
+        if (!r || (w->has_session && l->sessions[i]->id != w->session))
+            continue;
+        if (newest && r->begin_ns + r->duration_ns <= newest->begin_ns + newest->duration_ns)
+            continue;
+        newest = r;
+        w->run = r->run;
+        w->session = l->sessions[i]->id;
+    }
+    w->has_session = w->has_session || newest;
+    return newest;
+}
+
+// A number of a run alone means that of the session that ran last.
+static void choose_session(const da_live *l, da_wanted *w)
+{
+    int64_t newest = -1;
+    for (size_t i = 0; i < l->session_count; i++) {
+        if (l->sessions[i]->last_end_ns <= newest)
+            continue;
+        newest = l->sessions[i]->last_end_ns;
+        w->session = l->sessions[i]->id;
+        w->has_session = true;
+    }
+}
+
+static cm_status choose(const da_live *l, const da_span *q, da_wanted *out)
+{
+    *out = (da_wanted){.has_session = q->has_session, .session = q->session};
+    if (q->has_session && !da_session_find(l, q->session))
+        return cm_fail(CM_NOT_FOUND, "There is no session %lld.", (long long)q->session);
+    if (!q->has_run && (q->has_from || q->has_to)) {
+        out->from_ns = q->has_from ? to_ns(l, q->from_s) : 0;
+        out->to_ns = q->has_to ? to_ns(l, q->to_s) : INT64_MAX;
+        return CM_OK;
+    }
+    out->one_run = true;
+    out->run = q->run;
+    if (!q->has_run && !choose_newest(l, out))
+        return cm_fail(CM_NOT_FOUND, "There was no run yet.");
+    if (q->has_run && !q->has_session)
+        choose_session(l, out);
+    return CM_OK;
+}
+
+// -------------------------------------------------------------------------------------- in memory
+
+static void take_runs(da_timeline *t, const da_session *s, const da_wanted *w, uint64_t *ops)
+{
+    for (size_t i = 0; i < s->recent.count; i++) {
+        const da_run *r = da_ring_at(&s->recent, i);
+        if (!da_timeline_wants(w, s->id, r->run, r->begin_ns, r->duration_ns))
+            continue;
+        const da_timeline_run run = {s->id,          r->run,    r->thread,   r->begin_ns,
+                                     r->duration_ns, r->status, r->in_flight};
+        da_timeline_add_run(t, &run);
+        *ops += r->ops;
+    }
+}
+
+static void take_ops(da_timeline *t, const da_live *l, const da_session *s)
+{
+    for (size_t i = 0; i < s->ops.count; i++) {
+        const da_op *op = da_ring_at(&s->ops, i);
+        const da_timeline_op taken = {.thread = op->thread,
+                                      .begin_ns = op->begin_ns,
+                                      .duration_ns = op->duration_ns,
+                                      .depth = op->depth,
+                                      .failed = (op->flags & 4) != 0};
+        da_timeline_add_op(t, s->id, op->run, l->kernels[op->kernel].id, &taken);
+    }
+}
+
+static void take_kernels(da_timeline *t, const da_live *l)
+{
+    const da_timeline_kernel *kernels = (const da_timeline_kernel *)(const void *)t->kernels.data;
+    for (size_t i = 0; i < t->kernels.len / sizeof *kernels; i++) {
+        size_t at;
+        if (!cm_map_find(&l->kernel_by_id, kernels[i].id, &at))
+            continue;
+        const da_kernel *k = &l->kernels[at];
+        const da_timeline_kernel kernel = {k->id,     k->node,     k->op_type,
+                                           k->domain, k->provider, k->submits};
+        da_timeline_set_kernel(t, &kernel);
+    }
+}
+
+// Whether memory reaches back to the begin of a span.
+static bool reaches_back(const da_session *s, const da_wanted *w)
+{
+    const da_run *oldest = s->recent.count ? da_ring_at(&s->recent, 0) : NULL;
+    return s->recent.count == s->runs || (oldest && oldest->begin_ns <= w->from_ns);
+}
+
+static bool from_memory(da_timeline *t, const da_live *l, const da_wanted *w)
+{
+    uint64_t ops = 0;
+    for (size_t i = 0; i < l->session_count; i++) {
+        if (w->has_session && l->sessions[i]->id != w->session)
+            continue;
+        if (!w->one_run && !reaches_back(l->sessions[i], w))
+            return false;
+        take_runs(t, l->sessions[i], w, &ops);
+        take_ops(t, l, l->sessions[i]);
+    }
+    take_kernels(t, l);
+    return (!w->one_run || da_timeline_run_count(t)) &&
+           t->ops.len / sizeof(da_timeline_op) + t->left_out >= ops;
+}
+
+static const char *text_in_memory(const void *context, int64_t id)
+{
+    return da_text(context, id);
+}
+
+static const char *text_in_file(const void *context, int64_t id)
+{
+    return tm_reader_string(context, id);
+}
+
+static cm_status read_file(cm_json *j, const char *path, uint32_t capture, const da_wanted *w)
+{
+    da_timeline t;
+    tm_reader *reader = NULL;
+    da_timeline_init(&t, "file");
+    cm_status status = path ? da_timeline_from_file(&t, path, w, &reader)
+                            : cm_fail(CM_NOT_FOUND, "There is no such run.");
+    if (status == CM_OK)
+        da_timeline_write(j, &t, capture, text_in_file, reader);
+    tm_reader_close(reader);
+    da_timeline_deinit(&t);
+    return status;
+}
+
+cm_status da_view_timeline(cm_json *j, da_live *l, uint32_t capture, const da_span *q)
+{
+    da_timeline t;
+    da_wanted w;
+    char *path = NULL;
+    bool in_memory = false;
+    da_timeline_init(&t, "memory");
+    da_lock(l);
+    cm_status status = choose(l, q, &w);
+    if (status == CM_OK)
+        in_memory = from_memory(&t, l, &w);
+    if (in_memory)
+        da_timeline_write(j, &t, capture, text_in_memory, l);
+    else if (status == CM_OK && l->file)
+        path = strdup(l->file);
+    da_unlock(l);
+    da_timeline_deinit(&t);
+    // The file is read without the lock: it may be long.
+    if (status == CM_OK && !in_memory)
+        status = read_file(j, path, capture, &w);
+    free(path);
+    return status;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// `ortscope serve`: the live view of a finished recording.
+#include "commands.h"
+#include "common/os.h"
+#include "dashboard/replay.h"
+#include "live_server.h"
+#include "serve_system.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct serve_args {
+    const char *speed;
+    vw_live_args live;
+} serve_args;
+
+static cm_status read_speed(const char *text, double *out)
+{
+    char *end;
+    *out = 1;
+    if (!text)
+        return CM_OK;
+    if (strcmp(text, "max") == 0) {
+        *out = 0;
+        return CM_OK;
+    }
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out >= 0.1 && *out <= 1000))
+        return cm_fail(CM_USAGE, "--speed takes 0.1 to 1000, or max.");
+    return CM_OK;
+}
+
+static cm_status serve(const serve_args *a, const char *path)
+{
+    double speed;
+    da_server *server = NULL;
+    da_replay *replay = NULL;
+    const da_host host = {.export_file = vw_live_export};
+    CM_TRY(read_speed(a->speed, &speed));
+    cm_status status = da_replay_start(path, speed, &replay);
+    if (status == CM_NOT_FOUND)
+        status = cm_fail(CM_IO, "There is no file \"%s\".", path); // exit code 3 is for targets
+    if (status == CM_OK)
+        status = vw_live_start(&a->live, &host, &server);
+    if (status == CM_OK) {
+        da_capture capture = da_replay_capture(replay);
+        da_server_add(server, &capture);
+        vw_live_announce(&a->live, server);
+        while (!vw_serve_stopped())
+            cm_sleep_ms(100);
+    }
+    da_server_stop(server);
+    da_replay_stop(replay);
+    return status;
+}
+
+static int run_serve(vw_io *io, const void *args, int operand_count, char **operands)
+{
+    (void)io;
+    (void)operand_count;
+    vw_serve_stop_install();
+    cm_status status = serve(args, operands[0]);
+    return status == CM_OK ? 0 : vw_failure(status);
+}
+
+static const vw_option serve_options[] = {
+    {"speed", 0, VW_TEXT, offsetof(serve_args, speed), "N",
+     "how fast the recording is replayed: 0.1 to 1000, or max (default 1)"},
+    VW_LIVE_OPTIONS(serve_args, live),
+};
+
+const vw_command vw_command_serve = {
+    .name = "serve",
+    .one_line = "Shows a recording in the browser, as if it happened now.",
+    .usage = "[options] FILE",
+    .details =
+        "A page on this machine's own address, with gauges, charts and the operators of each run.\n"
+        "It can be paused, sped up, and moved to any moment. Ctrl+C ends it. docs/api.md says "
+        "what\n"
+        "other programs can ask for there; the printed address holds the token that they need.",
+    .options = serve_options,
+    .option_count = sizeof serve_options / sizeof *serve_options,
+    .args_size = sizeof(serve_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_serve,
+};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The live view's server as the commands use it: its options, and what the viewer does for it.
+#pragma once
+
+#include "dashboard/server.h"
+#include "options.h"
+
+typedef struct vw_live_args {
+    const char *listen, *tls_cert, *tls_key, *audit;
+    vw_number port, rate;
+    bool no_open;
+} vw_live_args;
+
+// The options of every command that has a live view; `field` is where the struct lies in the args.
+#define VW_LIVE_OPTIONS(type, field)                                                               \
+    {"port",   0,                                                                                  \
+     VW_COUNT, offsetof(type, field.port),                                                         \
+     "N",      "of the live view (default: 9797 or the next free one)"},                           \
+        {"no-open", 0,                                                                             \
+         VW_FLAG,   offsetof(type, field.no_open),                                                 \
+         NULL,      "do not open the live view in the browser; its address is printed"},           \
+        {"live-rate", 0,                                                                           \
+         VW_COUNT,    offsetof(type, field.rate),                                                  \
+         "HZ",        "updates of the live view a second, 1 to 60 (default 10)"},                  \
+        {"listen",  0,                                                                             \
+         VW_TEXT,   offsetof(type, field.listen),                                                  \
+         "ADDRESS", "of the live view (default: 127.0.0.1; others need a certificate)"},           \
+        {"tls-cert", 0,                                                                            \
+         VW_TEXT,    offsetof(type, field.tls_cert),                                               \
+         "FILE",     "certificate of the live view (PEM)"},                                        \
+        {"tls-key", 0, VW_TEXT, offsetof(type, field.tls_key), "FILE", "its key (PEM)"},           \
+    {                                                                                              \
+        "audit", 0, VW_TEXT, offsetof(type, field.audit), "FILE",                                  \
+            "append what clients of the live view made it do"                                      \
+    }
+
+// Starts it; prints where it is once there is something to see (vw_live_announce).
+cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server **out);
+void vw_live_announce(const vw_live_args *args, const da_server *server);
+
+// For da_host.
+cm_status vw_live_export(void *context, const da_export *what, cm_write_fn write, void *to);
