@@ -62,7 +62,8 @@ function roundTicks(from, to, count) {
 // Texts for ticks of an axis: one unit for all of them, and the digits in which they differ.
 function timeTexts(ticks) {
   const most = Math.max(...ticks.map(Math.abs));
-  const [size, unit] = TIMES.filter((step) => step[0] <= most * 1.0001).pop() || TIMES[0];
+  const fits = TIMES.filter((step) => step[0] <= most * 1.0001 && (step[0] < 6e7 || most >= 20 * step[0]));
+  const [size, unit] = fits.pop() || TIMES[0];
   const step = ticks.length > 1 ? Math.abs(ticks[1] - ticks[0]) / size : 1;
   const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
   return (us) => (us === 0 ? '0' : `${(us / size).toFixed(decimals)} ${unit}`);

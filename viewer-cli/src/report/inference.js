@@ -120,7 +120,7 @@ function drawOps(svg, ops, lanes, x, width, view, onPick) {
     if (!lane || op.depth >= lane.rows || to < 0 || from > width) continue;
     const y = lane.y + op.depth * ROW;
     const rect = s('rect', {
-      class: `op f${op.color} ${op.failed ? 'failed-op' : ''} ${view.chosen === op ? 'chosen' : ''}`,
+      class: `op f${op.color} ${to - from < 3 ? 'thin' : ''} ${op.failed ? 'failed-op' : ''} ${view.chosen === op ? 'chosen' : ''}`,
       x: from.toFixed(2),
       width: Math.max(0.8, to - from).toFixed(2),
       y: y + 1,
@@ -219,8 +219,9 @@ function insideOps(run, ops) {
 }
 
 function runWords(run, ops, p50) {
+  const times = known(p50) ? run.us / p50 : 1;
   const parts = [
-    `Run ${fmtCount(run.run)} took ${fmtUs(run.us)}${known(p50) ? `, ${fmtTimes(run.us / p50)} the median` : ''}`,
+    `Run ${fmtCount(run.run)} took ${fmtUs(run.us)}${times >= 1.1 || times <= 0.9 ? `, ${fmtTimes(times)} the median` : ''}`,
   ];
   if (ops.length) {
     const inside = insideOps(run, ops);

@@ -47,7 +47,7 @@ function histogramChart(n, extra) {
   const end = hist.low_us + hist.counts.length * hist.step_us;
   const says = `Histogram of ${plural(n.runs, 'run')}, from ${fmtUs(n.latency_us.min)} to ${fmtUs(n.latency_us.max)}.`;
   return chart(
-    (w) => (w < 500 ? 220 : 340),
+    (w) => (w < 500 ? 220 : 364),
     says,
     (svg, width, height) => {
       const [left, right, bottom] = [44, width - (hist.beyond ? 62 : 8), height - 26];

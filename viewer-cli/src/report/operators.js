@@ -53,7 +53,7 @@ function opTable(rows, view, colors, most) {
         'td',
         { class: 'share num' },
         meter(row.share / most, colors.get(row.type) ?? 8),
-        fmtPercent(row.share),
+        h('b', {}, fmtPercent(row.share)),
       );
     if (c.text) return h('td', { class: c.key === 'name' ? 'name' : null }, row[c.key]);
     return h('td', { class: 'num' }, c.show(row[c.key]));

@@ -48,7 +48,7 @@ function loadWords(n) {
 
 function leftOut(data) {
   const { report, summary } = data;
-  const list = ['Times are those of the recording; what tensors held is in no recording.'];
+  const list = [];
   if (report.sessions_left_out)
     list.push(`${plural(report.sessions_left_out, 'session')} with less time than those shown.`);
   for (const x of report.sessions)
