@@ -33,7 +33,7 @@ static cm_status read_report(vw_rp_report *r, tm_reader *reader, const an_summar
     r->header = tm_reader_header(reader);
     r->energy = (vw_energy){.grams_per_kwh = (double)NAN, .flops = vw_summary_flops(r->path, *out)};
     CM_TRY(vw_rp_latency_read(&r->latency, *out, &source));
-    CM_TRY(vw_rp_runs_read(&r->runs, &r->latency, &source));
+    CM_TRY(vw_rp_runs_read(&r->runs, &r->latency, *out, &source));
     CM_TRY(vw_rp_memory_read(&r->memory, &r->latency, &source, (*out)->end_ns));
     return vw_rp_counters_read(&r->counters, *out, &source);
 }

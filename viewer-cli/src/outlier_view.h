@@ -12,9 +12,9 @@
 // "3", "2.5"; "" is the default. Usage failure for what is no number over 1.
 cm_status vw_read_factor(const char *text, double *out);
 
-// Of a session: a sentence; the keys "outliers" and "outlier_causes".
+// Of a session: a sentence; the keys "outliers" (at most so many) and "outlier_causes".
 void vw_session_outliers_text(vw_io *io, const an_summary *s, const an_session *n);
-void vw_session_outliers_json(cm_json *j, const an_summary *s, const an_session *n);
+void vw_session_outliers_json(cm_json *j, const an_summary *s, const an_session *n, size_t most);
 
 // `runs --outliers`: all of them.
 void vw_outliers_list(vw_io *io, const an_outliers *o, vw_run_format format, uint64_t limit);

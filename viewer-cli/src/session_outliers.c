@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define JSON_OUTLIERS 200
-#define TEXT_GROUPS   6
+#define TEXT_GROUPS 6
 
 // -------------------------------------------------------------------------------------------- text
 
@@ -158,14 +157,14 @@ static void json_groups(cm_json *j, const an_outliers *all, const an_session_out
 }
 
 // The first ones, in the order of time; `runs --outliers --json` has all.
-void vw_session_outliers_json(cm_json *j, const an_summary *s, const an_session *n)
+void vw_session_outliers_json(cm_json *j, const an_summary *s, const an_session *n, size_t most)
 {
     const an_session_outliers *o = an_outliers_of(s->outliers, n->id);
-    size_t count = o ? o->explained : 0;
+    size_t count = o && o->explained < most ? o->explained : o ? most : 0;
     json_groups(j, s->outliers, o);
     cm_json_key(j, "outliers");
     cm_json_begin_array(j, count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
-    for (size_t i = 0; i < count && i < JSON_OUTLIERS; i++)
+    for (size_t i = 0; i < count; i++)
         vw_outlier_json(j, &s->outliers->items[o->first + i]);
     cm_json_end(j);
 }

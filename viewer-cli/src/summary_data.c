@@ -142,7 +142,8 @@ static void json_devices(cm_json *j, const an_summary *s, const an_session *n)
     cm_json_end(j);
 }
 
-static void json_session(cm_json *j, const an_summary *s, const an_session *n, size_t most_ops)
+static void json_session(cm_json *j, const an_summary *s, const an_session *n,
+                         const vw_summary_limits *limits)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
     cm_json_key(j, "id");
@@ -158,13 +159,13 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n, s
     json_latency(j, n);
     json_devices(j, s, n);
     vw_session_loading_json(j, n);
-    vw_session_ops_json(j, s, n, most_ops);
+    vw_session_ops_json(j, s, n, limits->ops);
     vw_session_memory_json(j, n);
     vw_session_machine_json(j, s, n);
     vw_session_flops_json(j, s, n);
     json_batches(j, n);
     vw_session_course_json(j, s, n);
-    vw_session_outliers_json(j, s, n);
+    vw_session_outliers_json(j, s, n, limits->outliers);
     cm_json_end(j);
 }
 
@@ -197,7 +198,8 @@ static bool is_shown(const an_session *n, const vw_summary_limits *limits)
 
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
 {
-    vw_summary_json_within(io, s, energy, &(vw_summary_limits){NULL, VW_SUMMARY_OPS});
+    vw_summary_json_within(io, s, energy,
+                           &(vw_summary_limits){NULL, VW_SUMMARY_OPS, VW_SUMMARY_OUTLIERS});
 }
 
 void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
@@ -225,7 +227,7 @@ void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *ene
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < s->session_count; i++)
         if (is_shown(&s->sessions[i], limits))
-            json_session(j, s, &s->sessions[i], limits->ops);
+            json_session(j, s, &s->sessions[i], limits);
     cm_json_end(j);
     vw_counters_json(j, s, energy);
     vw_threads_json(j, s);

@@ -22,11 +22,12 @@ typedef struct vw_summary_choice {
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy);
-// The same of some sessions and with so many operators of each.
-#define VW_SUMMARY_OPS 1000
+// The same of some sessions and with so many operators and outliers of each.
+#define VW_SUMMARY_OPS      1000
+#define VW_SUMMARY_OUTLIERS 200
 typedef struct vw_summary_limits {
     const cm_map *sessions; // by id; NULL: all
-    size_t ops;
+    size_t ops, outliers;
 } vw_summary_limits;
 void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
                             const vw_summary_limits *limits);

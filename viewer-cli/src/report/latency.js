@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Latencies of one session: percentiles, histogram, the slow ones and why, inputs.
+// Latencies of one session: percentiles, histogram, inputs.
 
 const PERCENTILES = [
   ['min', 'Fastest'],
@@ -134,61 +134,6 @@ function histogramChart(n, extra) {
         );
       }
     },
-  );
-}
-
-// ------------------------------------------------------------------------------- why some are slow
-
-function causeList(o) {
-  const causes = o.causes || [];
-  if (!causes.length) return h('span', { class: 'muted' }, 'unexplained');
-  return causes.map((c, i) => [
-    i ? ' ' : '',
-    h(
-      'span',
-      { class: 'badge' },
-      `${c.text || c.cause || c}${known(c.share) ? ` ${fmtPercent(c.share, 0)}` : ''}`,
-    ),
-  ]);
-}
-
-function outlierCard(n, state) {
-  const all = (n.outliers || []).slice().sort((a, b) => b.latency_us - a.latency_us);
-  if (!all.length) return null;
-  const shown = all.slice(0, 20);
-  const rows = table(
-    [
-      {
-        title: 'Run',
-        value: (o) =>
-          state.runs.some((r) => r.run === o.run)
-            ? h(
-                'button',
-                {
-                  class: 'button',
-                  type: 'button',
-                  'data-run': o.run,
-                  onclick: () => state.choose(o.run, true),
-                },
-                fmtCount(o.run),
-              )
-            : fmtCount(o.run),
-      },
-      { title: 'Latency', num: true, value: (o) => fmtUs(o.latency_us) },
-      { title: 'Of the median', num: true, value: (o) => fmtTimes(o.latency_us / n.latency_us.p50) },
-      { title: 'Why', classes: 'name', value: causeList },
-    ],
-    shown,
-    'Slow runs and their causes',
-  );
-  return card(
-    '',
-    'Runs far slower than the median',
-    outlierFinding(n),
-    rows,
-    all.length > shown.length
-      ? h('p', { class: 'note' }, `The ${shown.length} slowest of ${fmtCount(all.length)}.`)
-      : null,
   );
 }
 

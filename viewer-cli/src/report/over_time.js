@@ -30,12 +30,20 @@ function pointTip(p, n) {
 function timelineChart(n, extra, state) {
   const { points, failed } = extra;
   const all = [];
-  const slow = new Map((n.outliers || []).map((o) => [o.run, o]));
+  const slow = new Map(extra.outliers.map((o) => [o.run, o]));
   const shown = new Map(state.runs.map((r) => [r.run, r]));
   points.ms.forEach((ms, i) => all.push({ ms, us: points.us[i], run: points.run[i] }));
   failed.ms.forEach((ms, i) => all.push({ ms, us: failed.us[i], run: failed.run[i], failed: true }));
   const there = new Set(all.map((p) => p.run));
-  for (const r of state.runs) if (!there.has(r.run)) all.push({ ms: r.begin_ms, us: r.us, run: r.run });
+  const add = (list) => {
+    for (const p of list)
+      if (!there.has(p.run)) {
+        there.add(p.run);
+        all.push({ ms: p.begin_ms ?? p.ms, us: p.us, run: p.run });
+      }
+  };
+  add(state.runs);
+  add(extra.outliers);
   for (const p of all) {
     p.outlier = slow.get(p.run);
     p.sample = shown.get(p.run);
@@ -120,9 +128,7 @@ function timelineLegend(n, extra) {
     { class: 'legend' },
     h('span', {}, h('i', { class: 'plain-dot' }), 'a run'),
     h('span', {}, h('i', { class: 'ring' }), 'shown in full below: click it'),
-    (n.outliers || []).length
-      ? h('span', {}, h('i', { class: 'ring red' }), 'far slower than the median')
-      : null,
+    extra.outliers.length ? h('span', {}, h('i', { class: 'ring red' }), 'far slower than usual') : null,
     extra.failed.run.length ? h('span', {}, h('i', { class: 'cross' }, '×'), 'failed') : null,
   );
 }

@@ -5,6 +5,7 @@
 //
 //   report_latency    latencies over time and as a histogram; which runs stand for the others
 //   report_runs       those runs in full: operators, what their threads did
+//   report_outliers   runs far slower than usual, with their causes in words
 //   report_memory     arenas over time
 //   report_counters   counters over time
 //   report_data       all of that as JSON
@@ -16,6 +17,7 @@
 
 #include "analysis/diff.h"
 #include "analysis/join.h"
+#include "analysis/outliers.h"
 #include "analysis/summary.h"
 #include "common/json.h"
 #include "diff_view.h"
@@ -25,6 +27,8 @@
 #define VW_RP_POINTS          6000  // latencies of all sessions
 #define VW_RP_SESSION_POINTS  2000  // of one
 #define VW_RP_FAILED          50    // failed runs of a session, beside those
+#define VW_RP_OUTLIERS        400   // told one by one, of all sessions
+#define VW_RP_OUTLIER_RUNS    6     // of a session that are shown in full
 #define VW_RP_BINS            64    // of a histogram
 #define VW_RP_RUNS            40    // in full
 #define VW_RP_OPS             20000 // operators of all of them
@@ -108,8 +112,15 @@ typedef struct vw_rp_runs {
 } vw_rp_runs;
 
 int64_t vw_rp_run_key(int64_t session, int64_t run);
-cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_source *source);
+cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_summary *s,
+                          const an_source *source);
 void vw_rp_runs_deinit(vw_rp_runs *r);
+
+// The runs of a session that took most of their usual time, those first. How many were written.
+size_t vw_rp_worst_outliers(const an_summary *s, int64_t session, const an_outlier **out,
+                            size_t most);
+// The keys "outliers" and "outlier_groups".
+void vw_rp_outliers_json(cm_json *j, const an_summary *s, int64_t session, size_t most);
 
 // ---------------------------------------------------------------------------- memory and counters
 

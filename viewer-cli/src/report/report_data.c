@@ -109,6 +109,7 @@ static void json_session(cm_json *j, const vw_rp_report *r, size_t at)
     cm_json_bool(j, s->decimated);
     json_points(j, "points", s->points, s->point_count);
     json_points(j, "failed", s->failed, s->failed_count);
+    vw_rp_outliers_json(j, r->summary, s->session->id, VW_RP_OUTLIERS / r->latency.count);
     json_memory(j, &r->memory, at);
     cm_json_end(j);
 }

@@ -70,16 +70,17 @@ static cm_status pass(void *context, const void *bytes, size_t len)
     return f->to->status;
 }
 
-static void put_summary(vw_io *io, const vw_rp_report *r)
-{
-    size_t ops = r->latency.count ? VW_RP_TABLE_OPS / r->latency.count : 0;
-    vw_summary_limits limits = {&r->latency.by_id, ops < 1000 ? ops : 1000};
-    vw_summary_json_within(io, r->summary, &r->energy, &limits);
-}
-
 static size_t at_most(size_t value, size_t most)
 {
     return value < most ? value : most;
+}
+
+static void put_summary(vw_io *io, const vw_rp_report *r)
+{
+    size_t ops = r->latency.count ? VW_RP_TABLE_OPS / r->latency.count : 0;
+    // Of the outliers the report has its own choice.
+    vw_summary_limits limits = {&r->latency.by_id, at_most(ops, VW_SUMMARY_OPS), 0};
+    vw_summary_json_within(io, r->summary, &r->energy, &limits);
 }
 
 static void put_diff(vw_io *io, const vw_diff *v)

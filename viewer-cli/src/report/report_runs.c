@@ -41,8 +41,23 @@ static cm_status choose(vw_rp_runs *r, int64_t session, const vw_rp_point *p, un
     return CM_OK;
 }
 
+static cm_status choose_outliers(vw_rp_runs *r, const an_summary *s, int64_t session)
+{
+    const an_outlier *worst[VW_RP_OUTLIER_RUNS];
+    size_t count = vw_rp_worst_outliers(s, session, worst, VW_RP_OUTLIER_RUNS);
+    for (size_t i = 0; i < count; i++) {
+        const an_outlier *o = worst[i];
+        const vw_rp_point p = {.begin_ns = o->begin_ns,
+                               .duration_ns = o->duration_ns,
+                               .run = o->run,
+                               .thread = o->thread};
+        CM_TRY(choose(r, session, &p, VW_RP_OUTLIER));
+    }
+    return CM_OK;
+}
+
 // What matters most first: with many sessions there is not room for all of each.
-static cm_status choose_runs(vw_rp_runs *r, const vw_rp_latency *l)
+static cm_status choose_runs(vw_rp_runs *r, const vw_rp_latency *l, const an_summary *s)
 {
     for (size_t i = 0; i < l->count; i++)
         CM_TRY(choose(r, l->sessions[i].session->id, &l->sessions[i].median, VW_RP_MEDIAN));
@@ -52,6 +67,8 @@ static cm_status choose_runs(vw_rp_runs *r, const vw_rp_latency *l)
         CM_TRY(choose(r, l->sessions[i].session->id, &l->sessions[i].first, VW_RP_FIRST));
         CM_TRY(choose(r, l->sessions[i].session->id, &l->sessions[i].p99, VW_RP_P99));
     }
+    for (size_t i = 0; i < l->count; i++)
+        CM_TRY(choose_outliers(r, s, l->sessions[i].session->id));
     for (size_t n = 1; n < 3; n++)
         for (size_t i = 0; i < l->count; i++)
             CM_TRY(
@@ -200,11 +217,12 @@ static cm_status join_machine(vw_rp_runs *r, const an_source *source)
     return an_join_read(r->join, source);
 }
 
-cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_source *source)
+cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_summary *s,
+                          const an_source *source)
 {
     cm_map_init(&r->by_run);
     cm_map_init(&r->kernel_by_id);
-    CM_TRY(choose_runs(r, l));
+    CM_TRY(choose_runs(r, l, s));
     CM_TRY(an_source_read(source, TM_BIT(op), r, take_ops));
     CM_TRY(read_kernels(r, source));
     keep_longest(r);

@@ -37,6 +37,9 @@ function verdictOf(data) {
     return `${name} keeps ${fmtBytes(n.memory.growth_bytes_per_run)} more memory with every run.`;
   if (n.stability && n.stability.verdict === 'slower')
     return `${name} became ${n.stability.drift_percent.toFixed(0)} % slower while it was recorded.`;
+  const slow = outlierCount(n);
+  if (slow)
+    return `${name} takes ${fmtUs(l.p50)}, but ${fmtCount(slow)} of ${plural(n.runs, 'run')} took over ${n.outlier_causes.factor} times as long as usual${mostlyBecause(n)}.`;
   if (n.runs >= 100 && l.p99 > 2.5 * l.p50)
     return `${name} takes ${fmtUs(l.p50)}, but one run in a hundred takes ${fmtTimes(l.p99 / l.p50)} as long or longer.`;
   if (n.runs >= 100)
@@ -96,24 +99,6 @@ function findingsOf(data) {
   const order = ['bad', 'warn', '', 'good'];
   return list.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])).slice(0, 6);
 }
-
-// "5 runs took more than 3 times the median: 3 after idle time, 2 unexplained"
-function outlierFinding(n) {
-  const all = n.outliers || [];
-  if (!all.length) return '';
-  const groups = new Map();
-  for (const o of all) {
-    const cause = mainCause(o);
-    groups.set(cause, (groups.get(cause) || 0) + 1);
-  }
-  const parts = [...groups]
-    .sort((a, b) => b[1] - a[1])
-    .map(([cause, count]) => `${fmtCount(count)} ${cause}`);
-  return `${plural(all.length, 'run')} far slower than the median: ${parts.join(', ')}.`;
-}
-
-const mainCause = (o) =>
-  o.causes && o.causes.length ? String(o.causes[0].text || o.causes[0].cause || o.causes[0]) : 'unexplained';
 
 // Self time by type, largest first.
 function opTypes(n) {
