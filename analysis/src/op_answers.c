@@ -21,6 +21,36 @@ double an_op_percentile_ns(const an_op_row *row, uint32_t millionths)
     return h && h->count ? (double)cm_histogram_percentile(h, millionths) : NAN;
 }
 
+double an_op_variation(const an_op_row *row)
+{
+    uint64_t calls = row->sums.calls;
+    if (calls <= row->means || row->sums.total_ns == 0)
+        return NAN;
+    return sqrt(row->scatter / (double)(calls - row->means)) / an_op_mean_ns(row);
+}
+
+size_t an_ops_most_variable(const an_op_table *nodes, an_variable_op *out, size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < nodes->row_count && i < AN_VARIABLE_ROWS; i++) {
+        const an_op_row *row = &nodes->rows[i];
+        an_variable_op now = {row, an_op_percentile_ns(row, 500000),
+                              an_op_percentile_ns(row, 990000), NAN};
+        now.ratio = now.p99_ns / now.p50_ns;
+        if (!row->durations || row->durations->count < AN_VARIABLE_CALLS || !(now.p50_ns > 0) ||
+            !(an_op_share(nodes, row) >= AN_VARIABLE_SHARE))
+            continue;
+        size_t at = count < capacity ? count : capacity;
+        for (; at > 0 && out[at - 1].ratio < now.ratio; at--)
+            if (at < capacity)
+                out[at] = out[at - 1];
+        if (at < capacity)
+            out[at] = now;
+        count += count < capacity;
+    }
+    return count;
+}
+
 double an_op_flops(const an_op_row *row)
 {
     const an_op_sums *s = &row->sums;

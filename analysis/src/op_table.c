@@ -84,6 +84,17 @@ static void add_sums(an_op_sums *into, const an_op_sums *from)
     into->allocated_bytes = an_add_saturating(into->allocated_bytes, from->allocated_bytes);
     into->loading_calls += from->loading_calls;
     into->loading_ns = an_add_saturating(into->loading_ns, from->loading_ns);
+    into->squares += from->squares;
+}
+
+static void add_scatter(an_op_row *row, const an_op_sums *kernel)
+{
+    if (kernel->calls == 0)
+        return;
+    double total = (double)kernel->total_ns;
+    double scatter = kernel->squares - total * total / (double)kernel->calls;
+    row->scatter += scatter > 0 ? scatter : 0;
+    row->means++;
 }
 
 static an_op_row key_of_cell(const an_ops *o, const an_op_cell *cell, an_op_by by)
@@ -167,6 +178,7 @@ static cm_status group_cells(const an_ops *o, const an_op_choice *choice, groups
         if (at == NO_ROW)
             return an_no_memory();
         add_sums(&g->rows[at].sums, &cell->sums);
+        add_scatter(&g->rows[at], &cell->sums);
         g->rows[at].nodes += choice->by == AN_BY_THREAD && cell->sums.calls > 0;
         t->row_of_cell[o->by_session[i]] = at + 1;
     }
@@ -190,6 +202,8 @@ static cm_status group_nodes(const an_ops *o, an_op_by by, const groups *nodes, 
             break;
         }
         add_sums(&g->rows[at].sums, &nodes->rows[i].sums);
+        g->rows[at].scatter += nodes->rows[i].scatter;
+        g->rows[at].means += nodes->rows[i].means;
         g->rows[at].nodes += nodes->rows[i].nodes;
     }
     for (size_t i = 0; status == CM_OK && i < o->cell_count; i++)
@@ -243,6 +257,14 @@ COMPARE(compare_calls, CALLS)
 COMPARE(compare_max, MAX)
 COMPARE(compare_mean, an_op_mean_ns)
 
+// What has too few calls to tell comes last.
+static double known_variation(const an_op_row *r)
+{
+    double variation = an_op_variation(r);
+    return variation >= 0 ? variation : -1;
+}
+COMPARE(compare_variation, known_variation)
+
 static int compare_name(const void *a, const void *b)
 {
     return by_name(a, b);
@@ -250,10 +272,14 @@ static int compare_name(const void *a, const void *b)
 
 static void sort_rows(an_op_table *t, an_op_sort sort)
 {
-    static int (*const compare[])(const void *, const void *) = {
-        [AN_SORT_SELF] = compare_self, [AN_SORT_TOTAL] = compare_total,
-        [AN_SORT_MEAN] = compare_mean, [AN_SORT_CALLS] = compare_calls,
-        [AN_SORT_MAX] = compare_max,   [AN_SORT_NAME] = compare_name};
+    static int (*const compare[])(const void *,
+                                  const void *) = {[AN_SORT_SELF] = compare_self,
+                                                   [AN_SORT_TOTAL] = compare_total,
+                                                   [AN_SORT_MEAN] = compare_mean,
+                                                   [AN_SORT_CALLS] = compare_calls,
+                                                   [AN_SORT_MAX] = compare_max,
+                                                   [AN_SORT_NAME] = compare_name,
+                                                   [AN_SORT_VARIATION] = compare_variation};
     size_t kept = 0;
     for (size_t i = 0; i < t->row_count; i++) // what only loading executed is no row
         if (t->rows[i].sums.calls)

@@ -194,6 +194,7 @@ static void add_to_sums(an_op_sums *s, int64_t flags, uint64_t total_ns, uint64_
     s->total_ns = an_add_saturating(s->total_ns, total_ns);
     s->self_ns = an_add_saturating(s->self_ns, self_ns);
     s->max_ns = total_ns > s->max_ns ? total_ns : s->max_ns;
+    s->squares += (double)total_ns * (double)total_ns;
 }
 
 static cm_status add_op(an_ops *o, const tm_block *b, size_t row)

@@ -38,6 +38,7 @@ void an_session_deinit(an_session *s)
     for (size_t i = 0; i < s->shape_count; i++) {
         cm_histogram_deinit(&s->shapes[i].latency);
         cm_histogram_deinit(&s->shapes[i].before_known);
+        cm_histogram_deinit(&s->shapes[i].peaks_before_known);
     }
     free(s->batches);
     free(s->shapes);
@@ -88,7 +89,7 @@ static cm_status add_to_jitter(an_jitter *j, an_run_time run)
 
 // ----------------------------------------------------------------------------- batches and shapes
 
-static an_batch *batch_of_size(an_session *s, int64_t size)
+an_batch *an_session_batch(an_session *s, int64_t size)
 {
     for (size_t i = 0; i < s->batch_count; i++)
         if (s->batches[i].size == size)
@@ -106,7 +107,7 @@ static an_batch *batch_of_size(an_session *s, int64_t size)
     return batch;
 }
 
-static an_shape_use *use_of_shape(an_summary *summary, an_session *s, int64_t shape)
+an_shape_use *an_session_shape_use(an_summary *summary, an_session *s, int64_t shape)
 {
     for (size_t i = 0; i < s->shape_count; i++) {
         if (s->shapes[i].shape != shape)
@@ -135,7 +136,7 @@ static void add_to_tables(an_summary *summary, an_session *s, int64_t inputs, ui
 {
     const an_shape *shape = an_shapes_find(&summary->shapes, inputs);
     bool known = shape && shape->direction >= 0;
-    an_shape_use *use = inputs > 0 ? use_of_shape(summary, s, inputs) : NULL;
+    an_shape_use *use = inputs > 0 ? an_session_shape_use(summary, s, inputs) : NULL;
     if (use)
         cm_histogram_add(&use->latency, latency_ns);
     else
@@ -144,41 +145,11 @@ static void add_to_tables(an_summary *summary, an_session *s, int64_t inputs, ui
         cm_histogram_add(&use->before_known, latency_ns);
         return;
     }
-    an_batch *batch = known && shape->batch >= 0 ? batch_of_size(s, shape->batch) : NULL;
+    an_batch *batch = known && shape->batch >= 0 ? an_session_batch(s, shape->batch) : NULL;
     if (batch)
         cm_histogram_add(&batch->latency, latency_ns);
     else
         s->runs_without_batch++;
-}
-
-// Which batch size a run had and what it allocated come in different rows, in either order but near
-// each other: the last ones wait for their other half.
-#define JOINED_RUNS 256
-
-struct an_joined_run {
-    int64_t run, batch, peak; // -1: not known yet
-};
-
-static cm_status join(an_session *s, int64_t run, int64_t batch, int64_t peak)
-{
-    if (run <= 0)
-        return CM_OK;
-    if (!s->joined) {
-        s->joined = calloc(JOINED_RUNS, sizeof *s->joined);
-        if (!s->joined)
-            return an_no_memory();
-    }
-    struct an_joined_run *j = &s->joined[run % JOINED_RUNS];
-    if (j->run != run)
-        *j = (struct an_joined_run){run, -1, -1};
-    j->batch = batch >= 0 ? batch : j->batch;
-    j->peak = peak >= 0 ? peak : j->peak;
-    an_batch *of = j->batch >= 0 && j->peak >= 0 ? batch_of_size(s, j->batch) : NULL;
-    if (of) {
-        cm_histogram_add(&of->peak_bytes, (uint64_t)j->peak);
-        j->peak = -1;
-    }
-    return CM_OK;
 }
 
 // Only where inputs change something may be growing.
@@ -231,8 +202,7 @@ static cm_status add_successful(an_summary *summary, an_session *s, const tm_blo
         s->counted_end_ns = end;
     cm_histogram_add(&s->latency, run.latency_ns);
     add_to_tables(summary, s, inputs, run.latency_ns);
-    const an_shape *shape = an_shapes_find(&summary->shapes, inputs);
-    CM_TRY(join(s, number, shape ? shape->batch : -1, -1));
+    CM_TRY(an_session_join(summary, s, number, inputs, -1));
     return add_to_jitter(&s->jitter, run);
 }
 
@@ -263,13 +233,14 @@ cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block 
     return add_successful(summary, s, b, row, (an_run_time){begin, (uint64_t)duration});
 }
 
-cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row)
+cm_status an_session_add_run_memory(an_summary *summary, an_session *s, const tm_block *b,
+                                    size_t row)
 {
     int64_t run = b->columns[TM_run_memory_run][row];
     int64_t peak = b->columns[TM_run_memory_peak_bytes][row];
     if (run <= 0 || peak < 0)
         return CM_OK;
-    CM_TRY(join(s, run, -1, peak));
+    CM_TRY(an_session_join(summary, s, run, 0, peak));
     an_point_in_time point = {b->columns[TM_run_memory_time][row], run, (double)peak};
     return an_series_add(&s->run_peaks, point);
 }
@@ -290,6 +261,21 @@ static int by_use(const void *a, const void *b)
     return (x->shape > y->shape) - (x->shape < y->shape);
 }
 
+// What came before the shape's own row goes to its batch size.
+static void settle_shape(const an_summary *summary, an_session *s, const an_shape_use *use)
+{
+    if (use->before_known.count == 0 && use->peaks_before_known.count == 0)
+        return;
+    const an_shape *shape = an_shapes_find(&summary->shapes, use->shape);
+    an_batch *batch = shape && shape->batch >= 0 ? an_session_batch(s, shape->batch) : NULL;
+    if (batch) {
+        cm_histogram_merge(&batch->latency, &use->before_known);
+        cm_histogram_merge(&batch->peak_bytes, &use->peaks_before_known);
+    } else {
+        s->runs_without_batch += use->before_known.count;
+    }
+}
+
 cm_status an_session_finish(const an_summary *summary, an_session *s)
 {
     settle(&s->jitter, s->jitter.count);
@@ -297,17 +283,8 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
     an_series_finish(&s->run_peaks);
     if (s->generation)
         an_generation_finish(s->generation, &summary->shapes);
-    for (size_t i = 0; i < s->shape_count; i++) {
-        cm_histogram *early = &s->shapes[i].before_known;
-        if (early->count == 0)
-            continue;
-        const an_shape *shape = an_shapes_find(&summary->shapes, s->shapes[i].shape);
-        an_batch *batch = shape && shape->batch >= 0 ? batch_of_size(s, shape->batch) : NULL;
-        if (batch)
-            cm_histogram_merge(&batch->latency, early);
-        else
-            s->runs_without_batch += early->count;
-    }
+    for (size_t i = 0; i < s->shape_count; i++)
+        settle_shape(summary, s, &s->shapes[i]);
     if (s->batch_count)
         qsort(s->batches, s->batch_count, sizeof *s->batches, by_size);
     if (s->shape_count)

@@ -12,4 +12,13 @@ cm_status an_session_add_run(an_summary *summary, an_session *s, const tm_block 
 
 // Puts the last runs in order, merges what came before its shape was known, sorts the tables.
 cm_status an_session_finish(const an_summary *summary, an_session *s);
-cm_status an_session_add_run_memory(an_session *s, const tm_block *b, size_t row);
+cm_status an_session_add_run_memory(an_summary *summary, an_session *s, const tm_block *b,
+                                    size_t row);
+
+// The row of a batch size, or of a shape, made if need be; NULL: there is no room.
+an_batch *an_session_batch(an_session *s, int64_t size);
+an_shape_use *an_session_shape_use(an_summary *summary, an_session *s, int64_t shape);
+
+// In batches.c: what a run was given (0: not told by this row) and its memory (-1).
+cm_status an_session_join(an_summary *summary, an_session *s, int64_t run, int64_t inputs,
+                          int64_t peak);

@@ -213,7 +213,7 @@ static cm_status add_run_memory(an_summary *s, const tm_reader *r, const tm_bloc
     an_memory *m = session ? memory_of(s, session) : NULL;
     if (!m)
         return session ? an_no_memory() : CM_OK;
-    CM_TRY(an_session_add_run_memory(get_session(s, session), b, row));
+    CM_TRY(an_session_add_run_memory(s, get_session(s, session), b, row));
     return an_memory_add_run(m, b, row);
 }
 

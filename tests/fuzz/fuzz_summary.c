@@ -5,6 +5,7 @@
 //
 // Input: blocks of [kind, rows - 1, then 1 or 8 bytes a value]. A value below 0xf0 is itself (small
 // ids meet each other), 0xf0.. introduces 8 bytes.
+#include "analysis/flow.h"
 #include "analysis/summary.h"
 #include "common/os.h"
 #include "summary_view.h"
@@ -67,12 +68,13 @@ static tm_reader *reader_with_strings(void)
     return reader;
 }
 
-static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input *in)
+// False: there is none here.
+static bool next_block(input *in, tm_block *out)
 {
     static int64_t values[TM_MAX_COLUMNS][256];
     tm_block block = {.kind = (tm_kind)(next_value(in) % TM_KIND_COUNT)};
     if ((int)block.kind < 0)
-        return;
+        return false;
     bool small = in->at < in->end && *in->at < 0xf0;
     block.row_count = (size_t)(small ? next_value(in) : 0) + 1;
     unsigned columns = tm_kind_get(block.kind)->column_count;
@@ -81,6 +83,15 @@ static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input
             values[c][row] = next_value(in);
         block.columns[c] = values[c];
     }
+    *out = block;
+    return true;
+}
+
+static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input *in)
+{
+    tm_block block;
+    if (!next_block(in, &block))
+        return;
     if (an_summary_add(s, reader, &block) != CM_OK || an_ops_add(ops, reader, &block) != CM_OK)
         abort();
 }
@@ -100,10 +111,33 @@ static void print(const an_summary *s, const tm_reader *reader)
     cm_out_deinit(&io.out);
 }
 
-static void make_tables(an_ops *ops)
+// How the operators follow each other: parts of the runs' time must add up.
+static void follow(const an_ops *ops, input in)
+{
+    an_flow *flow;
+    tm_block block;
+    if (an_flow_create(ops, NULL, &flow) != CM_OK)
+        abort();
+    while (in.end - in.at > 2)
+        if (next_block(&in, &block) && an_flow_add(flow, &block) != CM_OK)
+            abort();
+    if (an_flow_finish(flow) != CM_OK)
+        abort();
+    for (size_t i = 0; i < an_flow_count(flow); i++) {
+        const an_flow_session *s = an_flow_get(flow, i);
+        uint64_t parts =
+            s->none_ns + s->one_ns + s->several_ns; // of saturated sums nothing is told
+        if (s->run_ns < UINT64_MAX / 4 && (parts != s->run_ns || s->path_ns > s->run_ns))
+            abort();
+    }
+    an_flow_destroy(flow);
+}
+
+static void make_tables(an_ops *ops, input in)
 {
     if (an_ops_finish(ops) != CM_OK)
         abort();
+    follow(ops, in);
     for (int by = AN_BY_NODE; by <= AN_BY_THREAD; by++) {
         an_op_choice choice = {.by = (an_op_by)by, .sort = (an_op_sort)by, .filter = "o"};
         an_op_table *table;
@@ -138,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (an_summary_finish(s) != CM_OK)
         abort();
     print(s, reader);
-    make_tables(ops);
+    make_tables(ops, (input){data, data + size});
     an_summary_destroy(s);
     return 0;
 }

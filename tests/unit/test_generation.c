@@ -3,6 +3,7 @@
 #define PATH "test_generation.ortl"
 #include "summary_fixture.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define MS ((int64_t)1000000)
@@ -212,6 +213,34 @@ static void test_memory_by_batch_size(void)
     TEST_ASSERT_EQUAL_UINT64(800, n->batches[1].peak_bytes.min);
 }
 
+// A flush of a fast model: thousands of runs, then the memory of all of them; their shapes' own
+// rows come last.
+static void test_memory_by_batch_size_of_fast_runs(void)
+{
+    const int64_t runs = 6000;
+    begin();
+    for (int64_t i = 1; i <= runs; i++)
+        ROW(run, 1, i, 1, i * MS, MS / 2, 0, 0, 1, i % 2 ? 1 : 2, 0);
+    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_flush(g_writer));
+    for (int64_t i = 1; i <= runs; i++)
+        ROW(run_memory, 1, i, i * MS, 5, 5, i % 2 ? 1000000 : 4000000, 0, 1, 1, 0);
+    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_flush(g_writer));
+    ROW(shape, 1, 1, 0, 1, 1);
+    ROW(shape, 2, 1, 0, 1, 8);
+    read_back();
+    const an_session *n = &g_summary->sessions[0];
+    TEST_ASSERT_EQUAL_UINT64(2, n->batch_count);
+    for (size_t i = 0; i < 2; i++) {
+        TEST_ASSERT_EQUAL_UINT64(3000, n->batches[i].latency.count);
+        TEST_ASSERT_EQUAL_UINT64(3000, n->batches[i].peak_bytes.count);
+    }
+    TEST_ASSERT_DOUBLE_WITHIN(1e3, 1e6, an_batch_peak_bytes(&n->batches[0]));
+    TEST_ASSERT_DOUBLE_WITHIN(1e-2, 1, an_batch_samples_per_mb(&n->batches[0]));
+    TEST_ASSERT_DOUBLE_WITHIN(1e3, 5e5, an_batch_bytes_per_sample(&n->batches[1]));
+    TEST_ASSERT_DOUBLE_WITHIN(1e-2, 2, an_batch_samples_per_mb(&n->batches[1]));
+    TEST_ASSERT_TRUE(isnan(an_batch_samples_per_mb(&(an_batch){.size = 8})));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -226,5 +255,6 @@ int main(void)
     RUN_TEST(test_warming_up_and_then_steady);
     RUN_TEST(test_getting_slower);
     RUN_TEST(test_memory_by_batch_size);
+    RUN_TEST(test_memory_by_batch_size_of_fast_runs);
     return UNITY_END();
 }

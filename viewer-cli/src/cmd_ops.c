@@ -47,7 +47,8 @@ static cm_status take_rows(void *context, const tm_reader *reader, const tm_bloc
 
 typedef struct second_look {
     const an_ops *ops;
-    an_op_table *table;
+    an_op_table *table, *nodes; // what is shown; nodes, for the most variable
+    an_flow *flow;
     vw_ops *view;
 } second_look;
 
@@ -56,8 +57,10 @@ static cm_status take_times(void *context, const tm_reader *reader, const tm_blo
     (void)reader;
     second_look *s = context;
     an_op_table_add(s->table, s->ops, block);
+    if (s->nodes)
+        an_op_table_add(s->nodes, s->ops, block);
     an_ops_add_run_time(s->ops, block, &s->view->choice, &s->view->runs);
-    return CM_OK;
+    return s->flow ? an_flow_add(s->flow, block) : CM_OK;
 }
 
 static cm_status read_ops(const char *path, an_ops *ops)
@@ -101,8 +104,9 @@ static cm_status parse_choice(const ops_args *a, an_op_choice *choice)
         return cm_fail(CM_USAGE, "--json and --csv exclude each other.");
     if (a->by && !find_word(a->by, by_name, AN_BY_THREAD + 1, &by))
         return cm_fail(CM_USAGE, "--by is node, type, provider or thread, not \"%s\".", a->by);
-    if (a->sort && !find_word(a->sort, sort_name, AN_SORT_NAME + 1, &sort))
-        return cm_fail(CM_USAGE, "--sort is self, total, mean, calls, max or name, not \"%s\".",
+    if (a->sort && !find_word(a->sort, sort_name, AN_SORT_VARIATION + 1, &sort))
+        return cm_fail(CM_USAGE,
+                       "--sort is self, total, mean, calls, max, name or variation, not \"%s\".",
                        a->sort);
     *choice = (an_op_choice){.by = (an_op_by)by,
                              .sort = (an_op_sort)sort,
@@ -126,22 +130,41 @@ static void show(vw_io *io, const ops_args *a, const vw_ops *v)
     cm_out_flush(&io->out);
 }
 
+static cm_status look_again(const char *path, const ops_args *a, second_look *look)
+{
+    vw_ops *v = look->view;
+    an_op_choice nodes = {
+        .by = AN_BY_NODE, .has_session = v->choice.has_session, .session = v->choice.session};
+    an_flow_choice flow = {.has_session = nodes.has_session, .session = nodes.session};
+    CM_TRY(an_ops_table(look->ops, &v->choice, &look->table));
+    CM_TRY(an_op_table_measure(look->table, v->limit));
+    if (!a->csv) {
+        CM_TRY(an_ops_table(look->ops, &nodes, &look->nodes));
+        CM_TRY(an_op_table_measure(look->nodes, AN_VARIABLE_ROWS));
+        CM_TRY(an_flow_create(look->ops, &flow, &look->flow));
+    }
+    CM_TRY(read_kinds(path, TM_BIT(op) | TM_BIT(run) | TM_BIT(lost), false, take_times, look));
+    if (a->csv)
+        return CM_OK;
+    v->variable_count = an_ops_most_variable(look->nodes, v->variable, VW_VARIABLE_DATA);
+    return an_flow_finish(look->flow);
+}
+
 static cm_status table_and_show(vw_io *io, const ops_args *a, const char *path, const an_ops *ops,
                                 vw_ops *v)
 {
-    an_op_table *table = NULL;
-    CM_TRY(an_ops_table(ops, &v->choice, &table));
-    second_look look = {ops, table, v};
-    cm_status status = an_op_table_measure(table, v->limit);
-    if (status == CM_OK)
-        status = read_kinds(path, TM_BIT(op) | TM_BIT(run), false, take_times, &look);
+    second_look look = {.ops = ops, .view = v};
+    cm_status status = look_again(path, a, &look);
     if (status == CM_OK) {
         v->ops = ops;
-        v->table = table;
-        v->run_time_ns = an_op_run_time_ns(ops, table, &v->runs);
+        v->table = look.table;
+        v->flow = look.flow;
+        v->run_time_ns = an_op_run_time_ns(ops, look.table, &v->runs);
         show(io, a, v);
     }
-    an_op_table_destroy(table);
+    an_flow_destroy(look.flow);
+    an_op_table_destroy(look.nodes);
+    an_op_table_destroy(look.table);
     return status;
 }
 
@@ -175,7 +198,7 @@ static const vw_option ops_options[] = {
     {"by", 0, VW_TEXT, offsetof(ops_args, by), "WHAT",
      "one row per node, type (default), provider or thread"},
     {"sort", 0, VW_TEXT, offsetof(ops_args, sort), "KEY",
-     "self (default), total, mean, calls, max or name"},
+     "self (default), total, mean, calls, max, name or variation"},
     {"filter", 0, VW_TEXT, offsetof(ops_args, filter), "TEXT",
      "only operators with this in their name or type"},
     {"session", 0, VW_COUNT, offsetof(ops_args, session), "N", "only operators of this session"},
@@ -200,7 +223,14 @@ const vw_command vw_command_ops = {
         "without bias and activation; \"-\" where the shapes were not recorded. On providers that\n"
         "only hand the work to a device (DML, CUDA) times are those of the submission; they are\n"
         "marked so. A recording made with --alloc all also tells how many bytes a call allocates\n"
-        "on average.",
+        "on average. Variation is the standard deviation by the mean, of each operator.\n"
+        "Below the table, without --filter and --csv: the operators whose times vary most, and "
+        "for\n"
+        "each session how operators follow each other in its runs: how many are in flight, the\n"
+        "critical path, idle threads of inter-op, changes of provider and copies, what the\n"
+        "optimiser has fused, and pairs that it could have. A timeline has no edges of the graph:\n"
+        "the path goes back from the operator that ended last to the one that ended last before\n"
+        "it began, and pairs are operators that always follow each other.",
     .options = ops_options,
     .option_count = sizeof ops_options / sizeof *ops_options,
     .args_size = sizeof(ops_args),

@@ -96,6 +96,7 @@ const char *vw_op_by_name(an_op_by by)
 
 const char *vw_op_sort_name(an_op_sort sort)
 {
-    static const char *const names[] = {"self", "total", "mean", "calls", "max", "name"};
+    static const char *const names[] = {"self", "total", "mean",     "calls",
+                                        "max",  "name",  "variation"};
     return names[sort];
 }

@@ -2,6 +2,7 @@
 // How operators are shown, in `ops`, `summary` and `timeline` alike.
 #pragma once
 
+#include "analysis/flow.h"
 #include "analysis/ops.h"
 #include "analysis/summary.h"
 #include "bar.h"
@@ -34,6 +35,9 @@ void vw_json_domain(cm_json *j, const char *domain, const char *op_type);
 
 // ---------------------------------------------------------------------------------- `ortscope ops`
 
+#define VW_VARIABLE_DATA 20 // of the most variable operators, in JSON
+#define VW_VARIABLE_TEXT 5
+
 typedef struct vw_ops {
     const an_ops *ops;
     const an_op_table *table;
@@ -41,6 +45,9 @@ typedef struct vw_ops {
     an_op_runs runs;
     double run_time_ns; // NAN: not known
     size_t limit;       // rows to show, SIZE_MAX = all
+    const an_flow *flow;
+    an_variable_op variable[VW_VARIABLE_DATA];
+    size_t variable_count;
 } vw_ops;
 
 const char *vw_op_by_name(an_op_by by);       // "node", "type", ...
@@ -49,11 +56,17 @@ const char *vw_op_sort_name(an_op_sort sort); // "self", "total", ...
 void vw_ops_text(vw_io *io, const vw_ops *v);
 void vw_ops_json(vw_io *io, const vw_ops *v);
 void vw_ops_csv(vw_io *io, const vw_ops *v);
+// Parts of the first two: how operators follow each other, and which vary most.
+void vw_ops_flow_text(vw_io *io, const vw_ops *v);
+void vw_ops_flow_json(cm_json *j, const vw_ops *v);
+
+// The key "fusion": what the optimiser made of the operators of a table; NULL: of none.
+void vw_fusion_json(cm_json *j, const an_op_table *table);
 
 // ------------------------------------------------------------------------------- in the summary
 
 void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n);
 // Executions that belong to no session's operators, if there are any.
 void vw_untold_ops_text(vw_io *io, const an_summary *s);
-// The keys "placement", "ops" (at most so many), "ops_notes" and "ops_runs" of a session.
+// The keys "placement", "ops" (at most so many), "fusion", "ops_notes" and "ops_runs" of a session.
 void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n, size_t most);

@@ -29,7 +29,7 @@ typedef struct field {
     int decimals;
 } field;
 
-#define MAX_FIELDS 26
+#define MAX_FIELDS 27
 
 // One row as names and values, the same for both formats.
 static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
@@ -64,6 +64,7 @@ static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
         {"time", TEXT, an_op_time_name(an_op_time_of(s)), 0, 0},
         {"loading_calls", NUMBER, NULL, (double)s->loading_calls, 0},
         {"loading_us", NUMBER, NULL, us((double)s->loading_ns), 3},
+        {"variation", NUMBER, NULL, an_op_variation(r), 6},
     };
     _Static_assert(sizeof fields / sizeof *fields <= MAX_FIELDS, "they must fit");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -135,6 +136,7 @@ void vw_ops_json(vw_io *io, const vw_ops *v)
         json_row(j, v, &v->table->rows[i]);
     cm_json_end(j);
     vw_json_uint(j, "more", v->table->row_count - shown_rows(v));
+    vw_ops_flow_json(j, v);
     cm_json_end(j);
 }
 

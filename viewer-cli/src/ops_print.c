@@ -67,6 +67,7 @@ typedef enum column {
     C_P50,
     C_P95,
     C_MAX,
+    C_VARIATION,
     C_GFLOPS,
     C_BYTES,
     C_NODES,
@@ -114,6 +115,7 @@ static layout choose_columns(const vw_ops *v)
     add_column(&l, true, C_P50, "p50", true, 0);
     add_column(&l, true, C_P95, "p95", true, 0);
     add_column(&l, v->choice.sort == AN_SORT_MAX, C_MAX, "max", true, 0);
+    add_column(&l, v->choice.sort == AN_SORT_VARIATION, C_VARIATION, "variation", true, 0);
     add_column(&l, any_flops, C_GFLOPS, "GFLOP/s", true, 0);
     add_column(&l, v->table->all.allocations > 0, C_BYTES, "bytes/call", true, 0);
     add_column(&l, by == AN_BY_TYPE || by == AN_BY_PROVIDER, C_NODES, "nodes", true, 0);
@@ -145,6 +147,7 @@ static void text_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row *
 {
     cm_out out;
     double share = an_op_share(v->table, row), gflops = an_op_gflops_per_s(row);
+    double variation = an_op_variation(row);
     an_op_time time = an_op_time_of(&row->sums);
     cm_out_init_memory(&out);
     if (c == C_BAR)
@@ -153,6 +156,8 @@ static void text_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row *
         vw_op_type_name(&out, row->op_type, row->domain);
     else if (c == C_SHARE && an_known(share))
         cm_out_printf(&out, "%.1f %%", share * 100);
+    else if (c == C_VARIATION && an_known(variation))
+        cm_out_printf(&out, "%.1f %%", variation * 100);
     else if (c == C_GFLOPS && an_known(gflops))
         cm_out_printf(&out, gflops < 10 ? "%.2f" : "%.1f", gflops);
     else if (c == C_PROVIDER)
@@ -212,6 +217,7 @@ static void write_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row 
         break;
     case C_SHARE:
     case C_BAR:
+    case C_VARIATION:
     case C_GFLOPS:
     case C_TYPE:
     case C_PROVIDER:
@@ -257,4 +263,6 @@ void vw_ops_text(vw_io *io, const vw_ops *v)
             write_cell(io, &t, v, &v->table->rows[i], l.columns[c]);
     vw_table_end(&t);
     write_foot(io, v);
+    if (!v->choice.filter)
+        vw_ops_flow_text(io, v);
 }

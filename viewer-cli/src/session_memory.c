@@ -73,6 +73,16 @@ static void write_growth(vw_io *io, const an_growth *g)
     }
 }
 
+// "a run of batch size 8 has 1.200 MB at once: 6.67 samples per MB"
+static void write_samples(cm_out *out, const an_batch *b)
+{
+    double samples = an_batch_samples_per_mb(b);
+    if (an_known(samples))
+        cm_out_printf(out, "  a run of batch size %lld has %s at once: %.3g sample%s per MB\n",
+                      (long long)b->size, vw_byte_text(an_batch_peak_bytes(b)).text, samples,
+                      samples > 1 ? "s" : "");
+}
+
 void vw_session_memory_text(vw_io *io, const an_session *n)
 {
     an_memory_facts f;
@@ -87,6 +97,8 @@ void vw_session_memory_text(vw_io *io, const an_session *n)
     }
     write_growth(io, &f.growth);
     cm_out_char(&io->out, '\n');
+    if (n->batch_count == 1) // else the table of batch sizes tells
+        write_samples(&io->out, &n->batches[0]);
 }
 
 // -------------------------------------------------------------------------------------------- JSON

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The operators of one session in `ortscope summary`: the heaviest types and where the nodes run,
 // or every node in JSON. Nothing is shown where nothing was recorded.
+#include "analysis/fusion.h"
 #include "common/text.h"
 #include "op_view.h"
 
@@ -83,6 +84,30 @@ static void write_provider_line(vw_io *io, const an_op_table *providers)
     cm_out_char(&io->out, '\n');
 }
 
+// "of these: 47 in blocked layout (30.9 %), 57 to change the layout (13.0 %)"
+static void write_fusion(vw_io *io, const an_op_table *types)
+{
+    static const char *const names[] = {
+        [AN_KIND_FUSED] = "fused",
+        [AN_KIND_BLOCKED] = "in blocked layout",
+        [AN_KIND_REORDER] = "to change the layout",
+        [AN_KIND_COPY_TO_HOST] = "to copy to the host",
+        [AN_KIND_COPY_FROM_HOST] = "to copy from it",
+    };
+    an_fusion f = an_fusion_of(types);
+    const char *separator = "  of these:";
+    for (int kind = AN_KIND_FUSED; kind < AN_KIND_COUNT; kind++) {
+        if (f.kinds[kind].nodes == 0)
+            continue;
+        cm_out_printf(&io->out, "%s %llu %s (%.1f %%)", separator,
+                      (unsigned long long)f.kinds[kind].nodes, names[kind],
+                      an_fusion_share(&f, (an_op_kind)kind) * 100);
+        separator = ",";
+    }
+    if (separator[0] == ',')
+        cm_out_char(&io->out, '\n');
+}
+
 static void write_remarks(vw_io *io, const an_op_sums *all)
 {
     char count[32], time[32];
@@ -130,6 +155,7 @@ void vw_session_ops_text(vw_io *io, const an_summary *s, const an_session *n)
         make_table(s, n, AN_BY_PROVIDER, &providers) == CM_OK) {
         write_types(io, types);
         write_provider_line(io, providers);
+        write_fusion(io, types);
         write_remarks(io, &types->all);
     }
     an_op_table_destroy(types);
@@ -165,6 +191,7 @@ static void json_op(cm_json *j, const an_op_table *nodes, const an_op_row *row)
     vw_json_number(j, "self_us", (double)row->sums.self_ns / 1e3, 3);
     vw_json_number(j, "mean_us", an_op_mean_ns(row) / 1e3, 3);
     vw_json_number(j, "share", an_op_share(nodes, row), 6);
+    vw_json_number(j, "variation", an_op_variation(row), 6);
     vw_json_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
     cm_json_end(j);
 }
@@ -232,6 +259,7 @@ void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n, s
     for (size_t i = 0; made && i < nodes->row_count && i < most; i++)
         json_op(j, nodes, &nodes->rows[i]);
     cm_json_end(j);
+    vw_fusion_json(j, made ? nodes : NULL);
     cm_json_key(j, "ops_notes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     if (made)

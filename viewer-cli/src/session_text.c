@@ -153,13 +153,21 @@ static void write_spread(vw_io *io, const an_session *n)
         cm_out_char(out, '\n');
 }
 
+static void memory_cells(vw_table *t, const an_batch *b)
+{
+    double peak = an_batch_peak_bytes(b), samples = an_batch_samples_per_mb(b);
+    vw_table_text(t, an_known(peak) ? vw_byte_text(peak).text : "-");
+    if (an_known(samples))
+        vw_table_cell(t, "%.3g", samples);
+    else
+        vw_table_text(t, "-");
+}
+
 static void write_batches(vw_io *io, const an_session *n)
 {
-    static const vw_table_column columns[] = {{"batch", true, 0},
-                                              {"runs", true, 0},
-                                              {"p50", true, 0},
-                                              {"per sample", true, 0},
-                                              {"memory", true, 0}};
+    static const vw_table_column columns[] = {{"batch", true, 0},  {"runs", true, 0},
+                                              {"p50", true, 0},    {"per sample", true, 0},
+                                              {"memory", true, 0}, {"samples/MB", true, 0}};
     bool memory = false;
     if (n->batch_count < 2)
         return; // one size only: the shape says it
@@ -168,7 +176,7 @@ static void write_batches(vw_io *io, const an_session *n)
     vw_table t;
     char text[32];
     cm_out_char(&io->out, '\n');
-    vw_table_begin(&t, io, "  ", columns, memory ? 5 : 4);
+    vw_table_begin(&t, io, "  ", columns, memory ? 6 : 4);
     for (size_t i = 0; i < n->batch_count && i < BATCH_ROWS; i++) {
         const an_batch *b = &n->batches[i];
         double p50 = (double)cm_histogram_percentile(&b->latency, 500000);
@@ -177,9 +185,8 @@ static void write_batches(vw_io *io, const an_session *n)
         vw_table_text(&t, text);
         ns_cell(&t, p50);
         ns_cell(&t, b->size > 0 ? p50 / (double)b->size : (double)NAN);
-        double peak = (double)cm_histogram_percentile(&b->peak_bytes, 500000);
         if (memory)
-            vw_table_text(&t, b->peak_bytes.count ? vw_byte_text(peak).text : "-");
+            memory_cells(&t, b);
     }
     vw_table_end(&t);
     if (n->batch_count > BATCH_ROWS)

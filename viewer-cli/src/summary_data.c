@@ -115,10 +115,9 @@ static void json_batches(cm_json *j, const an_session *n)
         cm_json_uint(j, b->latency.count);
         key_number(j, "p50_us", p50_us, 3);
         key_number(j, "per_sample_us", b->size > 0 ? p50_us / (double)b->size : (double)NAN, 3);
-        key_number(j, "peak_bytes",
-                   b->peak_bytes.count ? (double)cm_histogram_percentile(&b->peak_bytes, 500000)
-                                       : (double)NAN,
-                   0);
+        key_number(j, "peak_bytes", an_batch_peak_bytes(b), 0);
+        key_number(j, "bytes_per_sample", an_batch_bytes_per_sample(b), 0);
+        key_number(j, "samples_per_mb", an_batch_samples_per_mb(b), 3);
         cm_json_end(j);
     }
     cm_json_end(j);

@@ -11,6 +11,9 @@
 // - Executions inside session creation (constant folding) are kept apart as `loading`; nothing else
 //   counts them. Ambiguous ones (which run is not known) count like all others.
 // - share: of the self time of all operators of the sessions that are looked at.
+// - variation: the standard deviation of total times by their mean. Of a row that stands for
+// several
+//   operators: around the mean of each, so that nodes that differ from each other do not vary.
 // - FLOPs: only if they are known for every execution that is counted (flops.h), of shapes recorded
 //   at the first execution with the same inputs of the session. Operators that run several times in
 //   one run (the body of a Loop) have none, since their shapes may change on the way. Nor have
@@ -74,6 +77,7 @@ typedef struct an_op_sums {
     double flops;
     uint64_t allocations, allocated_bytes; // while it was the innermost operator on its thread
     uint64_t loading_calls, loading_ns;    // inside session creation; in none of the others
+    double squares;                        // of the total times, nanoseconds squared
 } an_op_sums;
 
 typedef enum an_op_by { AN_BY_NODE, AN_BY_TYPE, AN_BY_PROVIDER, AN_BY_THREAD } an_op_by;
@@ -83,7 +87,8 @@ typedef enum an_op_sort {
     AN_SORT_MEAN,
     AN_SORT_CALLS,
     AN_SORT_MAX,
-    AN_SORT_NAME
+    AN_SORT_NAME,
+    AN_SORT_VARIATION
 } an_op_sort;
 
 // Fields that the grouping does not tell are "" or 0; "" is also what was not recorded.
@@ -92,6 +97,8 @@ typedef struct an_op_row {
     int64_t session, kernel, thread;
     uint64_t nodes; // operators in it that were executed
     an_op_sums sums;
+    double scatter;          // squared distances from the mean of the same kernel, added up
+    uint64_t means;          // how many such means there are
     cm_histogram *durations; // NULL: not measured
     size_t number;           // of no meaning to others
 } an_op_row;
@@ -126,6 +133,7 @@ void an_op_table_add(an_op_table *t, const an_ops *o, const tm_block *block);
 double an_op_share(const an_op_table *t, const an_op_row *row);
 double an_op_mean_ns(const an_op_row *row);
 double an_op_percentile_ns(const an_op_row *row, uint32_t millionths);
+double an_op_variation(const an_op_row *row); // needs two calls of an operator
 double an_op_flops(const an_op_row *row);
 double an_op_gflops_per_s(const an_op_row *row);
 
@@ -135,6 +143,20 @@ double an_op_allocations_per_call(const an_op_table *t, const an_op_row *row);
 typedef enum an_op_time { AN_TIME_EXECUTION, AN_TIME_SUBMISSION, AN_TIME_MIXED } an_op_time;
 an_op_time an_op_time_of(const an_op_sums *sums);
 const char *an_op_time_name(an_op_time time); // "execution", "submission", "mixed"
+
+// The operators whose times vary most, by p99 / p50: of those that have at least AN_VARIABLE_CALLS
+// calls (so that one slow call is not p99) and AN_VARIABLE_SHARE of the self time. `nodes`: a table
+// by node, sorted by self time, of which AN_VARIABLE_ROWS rows are measured.
+#define AN_VARIABLE_ROWS  256
+#define AN_VARIABLE_CALLS 101
+#define AN_VARIABLE_SHARE 0.001
+typedef struct an_variable_op {
+    const an_op_row *row; // of the table
+    double p50_ns, p99_ns;
+    double ratio; // p99 by p50
+} an_variable_op;
+// Fills at most `capacity`, largest ratio first, and returns how many.
+size_t an_ops_most_variable(const an_op_table *nodes, an_variable_op *out, size_t capacity);
 
 // ----------------------------------------------------------------------------- groups of runs
 

@@ -65,7 +65,8 @@ typedef struct an_batch {
 typedef struct an_shape_use {
     int64_t shape;
     cm_histogram latency;
-    cm_histogram before_known; // the part of it that came before the shape's own row
+    cm_histogram before_known;       // the part of it that came before the shape's own row
+    cm_histogram peaks_before_known; // memory of these runs, as in an_batch
 } an_shape_use;
 
 // Parts of a session's creation, -1: not told.
@@ -111,8 +112,9 @@ typedef struct an_session {
     an_run_time last_run;
     int64_t counted_begin_ns, counted_end_ns; // of successful runs that are not left out
     uint64_t warmup_runs;                     // left out of latencies and tables on demand
-    struct an_joined_run *joined;             // the last AN_JOINED_RUNS, for memory by batch size
-    an_series series;                         // latencies of successful runs, nanoseconds
+    struct an_joined_run *joined;             // of the last runs, for memory by batch size
+    size_t joined_capacity;
+    an_series series;    // latencies of successful runs, nanoseconds
     an_series run_peaks; // most that a run had at once, bytes; of runs that allocated
     double flops;        // of all runs; NAN: not known, or nobody asked (an_summary_join)
 } an_session;
@@ -179,6 +181,7 @@ typedef struct an_summary {
     uint64_t lost_total;
     int64_t end_ns;
     size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES
+    size_t joined_runs;           // of all sessions: room for them
     char *damage;                 // NULL: the file is whole
     struct an_around *around;     // around.h, by an_summary_join; NULL: nothing to tell
     struct an_threads *threads;   // threads.h, the same
@@ -223,6 +226,11 @@ double an_session_jitter_ns(const an_session *s);
 double an_session_stddev_ns(const an_session *s);
 double an_session_first_ns(const an_session *s);
 double an_session_load_ns(const an_session *s);
+// Memory of a typical run of this size by its samples, and the other way round: samples for each
+// megabyte (10^6 bytes). Weights, which all runs share, are not in it.
+double an_batch_peak_bytes(const an_batch *b);
+double an_batch_bytes_per_sample(const an_batch *b);
+double an_batch_samples_per_mb(const an_batch *b);
 // Runs under way in the mean, from the first begin to the last end.
 double an_session_concurrency(const an_session *s);
 
