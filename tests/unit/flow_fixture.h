@@ -26,6 +26,9 @@ void setUp(void)
 
 void tearDown(void)
 {
+    if (g_writer) // nobody has read it
+        tm_writer_close(g_writer);
+    g_writer = NULL;
     an_flow_destroy(g_flow);
     an_ops_destroy(g_ops);
     g_flow = NULL;
@@ -85,6 +88,7 @@ static void read_flow(void)
 {
     an_op_options options = {.runs = true, .flops = true};
     TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_close(g_writer));
+    g_writer = NULL;
     TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_create(&options, &g_ops));
     read_kinds(UINT64_MAX & ~TM_BIT(op), false);
     read_kinds(TM_BIT(op), false);

@@ -3,7 +3,6 @@
 #define PATH "test_flow.ortl"
 #include "flow_fixture.h"
 
-#include <math.h>
 
 static void test_one_after_the_other(void)
 {
@@ -22,7 +21,7 @@ static void test_one_after_the_other(void)
     TEST_ASSERT_EQUAL_UINT64(300, s->path[0].path_ns);
     TEST_ASSERT_EQUAL_size_t(3, s->path_kept);
     TEST_ASSERT_EQUAL_size_t(0, s->pool_count);
-    TEST_ASSERT_TRUE(isnan(an_flow_pool_idle_ns(s)));
+    TEST_ASSERT_DOUBLE_IS_NAN(an_flow_pool_idle_ns(s));
     TEST_ASSERT_EQUAL_DOUBLE(0, an_flow_parallel_share(s));
     TEST_ASSERT_EQUAL_DOUBLE(0.6, an_flow_path_share(s));
 }

@@ -313,7 +313,7 @@ static void test_variation(void)
     // Ten values, five at each side, 1000 from the mean of 2000.
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, sqrt(10 * 1e6 / 9) / 2000, an_op_variation(&nodes->rows[0]));
     TEST_ASSERT_DOUBLE_WITHIN(1e-9, 0, an_op_variation(row_of(nodes, "steady", "Conv")));
-    TEST_ASSERT_TRUE(isnan(an_op_variation(&nodes->rows[3])));
+    TEST_ASSERT_DOUBLE_IS_NAN(an_op_variation(&nodes->rows[3]));
     an_op_table_destroy(nodes);
     // Both Convs are steady, though they differ from each other.
     an_op_table *types = table_of(AN_BY_TYPE, AN_SORT_VARIATION);

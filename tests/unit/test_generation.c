@@ -3,7 +3,6 @@
 #define PATH "test_generation.ortl"
 #include "summary_fixture.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define MS ((int64_t)1000000)
@@ -238,7 +237,7 @@ static void test_memory_by_batch_size_of_fast_runs(void)
     TEST_ASSERT_DOUBLE_WITHIN(1e-2, 1, an_batch_samples_per_mb(&n->batches[0]));
     TEST_ASSERT_DOUBLE_WITHIN(1e3, 5e5, an_batch_bytes_per_sample(&n->batches[1]));
     TEST_ASSERT_DOUBLE_WITHIN(1e-2, 2, an_batch_samples_per_mb(&n->batches[1]));
-    TEST_ASSERT_TRUE(isnan(an_batch_samples_per_mb(&(an_batch){.size = 8})));
+    TEST_ASSERT_DOUBLE_IS_NAN(an_batch_samples_per_mb(&(an_batch){.size = 8}));
 }
 
 int main(void)
