@@ -36,16 +36,3 @@ cm_status an_copy_string(char **text, const tm_reader *reader, int64_t id)
     *text = copy;
     return CM_OK;
 }
-
-int64_t an_add_clamped(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
-
-uint64_t an_add_saturating(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}

@@ -16,5 +16,15 @@ void *an_grow(void *items, size_t *capacity, size_t count, size_t item_size);
 cm_status an_copy_string(char **text, const tm_reader *reader, int64_t id);
 
 // Both numbers come from a file: no overflow whatever they are.
-int64_t an_add_clamped(int64_t a, int64_t b);
-uint64_t an_add_saturating(uint64_t a, uint64_t b);
+static inline int64_t an_add_clamped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+static inline uint64_t an_add_saturating(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}

@@ -24,12 +24,8 @@ void an_nesting_deinit(an_nesting *n)
     memset(n, 0, sizeof *n);
 }
 
-cm_status an_nesting_thread(an_nesting *n, int64_t thread, size_t *out)
+cm_status an_nesting_find_thread(an_nesting *n, int64_t thread, size_t *out)
 {
-    if (n->last_thread < n->thread_count && n->threads[n->last_thread].thread == thread) {
-        *out = n->last_thread;
-        return CM_OK;
-    }
     if (cm_map_find(&n->thread_by_id, thread, out)) {
         n->last_thread = *out;
         return CM_OK;

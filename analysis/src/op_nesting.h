@@ -51,7 +51,22 @@ void an_nesting_init(an_nesting *n);
 void an_nesting_deinit(an_nesting *n);
 
 // The place of a thread; AN_NEST_THREADS when there is no room for another one.
-cm_status an_nesting_thread(an_nesting *n, int64_t thread, size_t *out);
+cm_status an_nesting_find_thread(an_nesting *n, int64_t thread, size_t *out);
+
+static inline cm_status an_nesting_thread(an_nesting *n, int64_t thread, size_t *out)
+{
+    if (n->last_thread < n->thread_count && n->threads[n->last_thread].thread == thread) {
+        *out = n->last_thread;
+        return CM_OK;
+    }
+    return an_nesting_find_thread(n, thread, out);
+}
+
+// Whether something that ended outside all others may have had anything inside it.
+static inline bool an_nesting_any(const an_nesting *n, size_t thread)
+{
+    return thread < n->thread_count && n->threads[thread].level_count > 0;
+}
 
 // One execution that has ended, and its self time. Those of one thread must come in the order of
 // their ends, of those that end together the inner ones first.

@@ -91,7 +91,7 @@ static cm_status add_cell(an_ops *o, size_t kernel, size_t thread)
 }
 
 // *out is AN_MAX_KERNELS when there is no room for another one.
-static cm_status get_kernel(an_ops *o, int64_t id, size_t *out)
+static cm_status find_or_add_kernel(an_ops *o, int64_t id, size_t *out)
 {
     if (cm_map_find(&o->kernel_by_id, id, out))
         return CM_OK;
@@ -110,6 +110,18 @@ static cm_status get_kernel(an_ops *o, int64_t id, size_t *out)
         (an_kernel){.id = id, .node = "", .op_type = "", .domain = "", .provider = ""};
     *out = o->kernel_count++;
     return CM_OK;
+}
+
+// Kernels have their places by their first executions, and mostly run in that order again.
+static inline cm_status get_kernel(an_ops *o, int64_t id, size_t *out)
+{
+    cm_status status = CM_OK;
+    if (o->next_kernel < o->kernel_count && o->kernels[o->next_kernel].id == id)
+        *out = o->next_kernel;
+    else
+        status = find_or_add_kernel(o, id, out);
+    o->next_kernel = *out + 1;
+    return status;
 }
 
 static int64_t cell_key(size_t kernel, size_t thread)
@@ -197,16 +209,14 @@ static void add_to_sums(an_op_sums *s, int64_t flags, uint64_t total_ns, uint64_
     s->squares += (double)total_ns * (double)total_ns;
 }
 
-static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
+// One execution of a kernel, its place on its thread known.
+static cm_status add_execution(an_ops *o, const tm_block *b, size_t row, size_t thread,
+                               uint64_t total_ns, uint64_t self_ns)
 {
-    int64_t begin = b->columns[TM_op_begin][row], end = end_of(b, row);
     int64_t session = b->columns[TM_op_session][row], run = b->columns[TM_op_run][row];
     int64_t flags = b->columns[TM_op_flags][row];
-    uint64_t self_ns = 0;
-    size_t thread, kernel;
+    size_t kernel;
     an_op_cell *cell;
-    CM_TRY(an_nesting_thread(&o->nesting, b->columns[TM_op_thread][row], &thread));
-    CM_TRY(an_nesting_end(&o->nesting, thread, b->columns[TM_op_depth][row], begin, end, &self_ns));
     CM_TRY(get_kernel(o, b->columns[TM_op_kernel][row], &kernel));
     CM_TRY(get_cell(o, kernel, thread, &cell));
     if (!cell) {
@@ -215,13 +225,13 @@ static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
     }
     if (session != 0 && o->kernels[kernel].session == 0)
         o->kernels[kernel].session = session;
-    add_to_sums(&cell->sums, flags, (uint64_t)end - (uint64_t)begin, self_ns);
+    add_to_sums(&cell->sums, flags, total_ns, self_ns);
     if (flags & FLAG_LOADING) {
         an_kernel *k = &o->kernels[kernel];
         if (k->session == 0) {
             k->loaded = true;
             k->loading_thread = b->columns[TM_op_thread][row];
-            k->loading_time_ns = end;
+            k->loading_time_ns = end_of(b, row);
         }
         return CM_OK;
     }
@@ -235,6 +245,18 @@ static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
         cell->sums.flops_calls++;
     }
     return note_run(o, session, run);
+}
+
+static cm_status add_op(an_ops *o, const tm_block *b, size_t row)
+{
+    int64_t begin = b->columns[TM_op_begin][row], depth = b->columns[TM_op_depth][row];
+    int64_t end = end_of(b, row);
+    uint64_t total_ns = (uint64_t)end - (uint64_t)begin, self_ns = total_ns;
+    size_t thread;
+    CM_TRY(an_nesting_thread(&o->nesting, b->columns[TM_op_thread][row], &thread));
+    if (depth != 0 || an_nesting_any(&o->nesting, thread))
+        CM_TRY(an_nesting_end(&o->nesting, thread, depth, begin, end, &self_ns));
+    return add_execution(o, b, row, thread, total_ns, self_ns);
 }
 
 // ---------------------------------------------------------------------------- order of op rows

@@ -53,6 +53,7 @@ struct an_ops {
     an_kernel *kernels;
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;
+    size_t next_kernel; // where the next one that is asked for probably is
     an_op_cell *cells;
     size_t cell_count, cell_capacity;
     cm_map cell_by_key; // only with threads; else cells and kernels have the same places

@@ -244,10 +244,13 @@ static const add_row_fn add_row[TM_KIND_COUNT] = {
 static void extend_time(an_summary *s, const tm_block *b)
 {
     const tm_kind_info *kind = tm_kind_get(b->kind);
-    for (unsigned c = 0; c < kind->column_count; c++)
-        for (size_t row = 0; kind->columns[c].type == TM_TIME && row < b->row_count; row++)
-            if (b->columns[c][row] > s->end_ns)
-                s->end_ns = b->columns[c][row];
+    int64_t end_ns = s->end_ns;
+    for (unsigned c = 0; c < kind->column_count; c++) {
+        const int64_t *times = kind->columns[c].type == TM_TIME ? b->columns[c] : NULL;
+        for (size_t row = 0; times && row < b->row_count; row++)
+            end_ns = times[row] > end_ns ? times[row] : end_ns;
+    }
+    s->end_ns = end_ns;
 }
 
 cm_status an_summary_add(an_summary *s, const tm_reader *reader, const tm_block *b)

@@ -94,6 +94,31 @@ static void test_crc32_has_the_standard_check_value(void)
     TEST_ASSERT_EQUAL_HEX32(0xcbf43926, cm_crc32(cm_crc32(0, "1234", 4), "56789", 5));
 }
 
+// Bit by bit, as the definition has it.
+static uint32_t crc_by_bits(const uint8_t *bytes, size_t len)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < len; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+static void test_crc32_of_every_byte_at_every_place(void)
+{
+    uint8_t bytes[48] = {0};
+    for (unsigned value = 0; value < 256; value++) {
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (uint8_t)(value + i * 37);
+        for (size_t begin = 0; begin < 9; begin++)
+            for (size_t len = 0; begin + len <= sizeof bytes; len += 1 + len / 8)
+                TEST_ASSERT_EQUAL_HEX32(crc_by_bits(bytes + begin, len),
+                                        cm_crc32(0, bytes + begin, len));
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -104,5 +129,6 @@ int main(void)
     RUN_TEST(test_extend_gives_writable_bytes);
     RUN_TEST(test_error_is_sticky_until_cleared);
     RUN_TEST(test_crc32_has_the_standard_check_value);
+    RUN_TEST(test_crc32_of_every_byte_at_every_place);
     return UNITY_END();
 }

@@ -7,6 +7,8 @@ ortscope_test(test_timeline_foreign SOURCES test_timeline_foreign.c LIBS tm_time
 target_include_directories(test_timeline_foreign PRIVATE ${CMAKE_SOURCE_DIR}/timeline/src)
 ortscope_test(test_mp_token SOURCES test_mp_token.c LIBS tm_timeline)
 target_include_directories(test_mp_token PRIVATE ${CMAKE_SOURCE_DIR}/timeline/src)
+ortscope_test(test_column SOURCES test_column.c LIBS tm_timeline)
+target_include_directories(test_column PRIVATE ${CMAKE_SOURCE_DIR}/timeline/src)
 
 add_executable(timeline_tool timeline_tool.c timeline_sample.c)
 target_link_libraries(timeline_tool PRIVATE tm_timeline ortscope_flags)

@@ -154,28 +154,6 @@ tm_step tm_reader_columns(tm_reader *r, const tm_head *head, mp_input *out, cm_s
     return TM_STEP_OK;
 }
 
-bool tm_take_column(mp_input *in, uint64_t rows, bool delta, int64_t *out)
-{
-    mp_token token;
-    if (mp_next(in, &token) != MP_OK)
-        return false;
-    if (token.type == MP_INT) {
-        for (uint64_t i = 0; i < rows; i++)
-            out[i] = (int64_t)token.value;
-        return true;
-    }
-    if (token.type != MP_ARRAY || token.value != rows)
-        return false;
-    uint64_t value = 0;
-    for (uint64_t i = 0; i < rows; i++) {
-        if (mp_expect(in, MP_INT, &token) != MP_OK)
-            return false;
-        value = delta ? value + token.value : token.value;
-        out[i] = (int64_t)value;
-    }
-    return true;
-}
-
 tm_step tm_reader_take_rows(tm_reader *r, const tm_head *head, tm_block *out, cm_status *out_status)
 {
     const tm_file_kind *kind = &r->kinds[head->kind];

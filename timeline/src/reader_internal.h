@@ -3,6 +3,7 @@
 //   reader.c          the public functions: which block comes next, what is skipped
 //   reader_header.c   the file's first object: who wrote it, which columns its kinds have
 //   reader_block.c    one block: its head, its checksum, its columns or strings
+//   reader_column.c   the integers of a column
 //   reader_index.c    the index at the end, when it is there and fits
 //
 // Everything in a file may be wrong by accident or by intent. Whatever is read from it is checked
@@ -104,11 +105,13 @@ tm_step tm_reader_take_strings(tm_reader *r, const tm_head *head, cm_status *out
 // checksum tells them apart.
 tm_step tm_reader_pass_over(tm_reader *r, const tm_head *head, cm_status *out_status);
 
-// One column of `rows` integers into `out`; false if it is none.
-bool tm_take_column(mp_input *in, uint64_t rows, bool delta, int64_t *out);
-
 // Stores the remark and returns TM_STEP_STOP.
 tm_step tm_reader_stop(tm_reader *r, const char *fmt, ...) CM_PRINTF(2, 3);
+
+// ------------------------------------------------------------------------------- reader_column.c
+
+// One column of `rows` integers into `out`; false if it is none.
+bool tm_take_column(mp_input *in, uint64_t rows, bool delta, int64_t *out);
 
 // -------------------------------------------------------------------------------- reader_index.c
 
