@@ -65,7 +65,17 @@ an_change_verdict an_judge_ratio(an_interval ratio, double margin, bool higher_i
     return ratio.low >= 1 - margin && ratio.high <= 1 + margin ? AN_SAME : AN_INCONCLUSIVE;
 }
 
-// ------------------------------------------------------------------------------------------ energy
+// ------------------------------------------------------------------------------ of the recordings
+
+// Of one number on each side.
+static an_change single_change(double old_value, double new_value)
+{
+    an_change c = {an_only_value(old_value), an_only_value(new_value), an_no_interval,
+                   an_no_interval, AN_INCONCLUSIVE};
+    c.ratio = an_interval_ratio(c.old_value, c.new_value);
+    c.shift = an_interval_difference(c.old_value, c.new_value);
+    return c;
+}
 
 static cm_status compare_meters(an_diff *d)
 {
@@ -86,10 +96,7 @@ static cm_status compare_meters(an_diff *d)
             if (strcmp(a->source, b->source) != 0 || strcmp(a->name, b->name) != 0 ||
                 !(runs[0] > 0) || !(runs[1] > 0))
                 continue;
-            an_change c = {an_only_value(a->joules / runs[0]), an_only_value(b->joules / runs[1]),
-                           an_no_interval, an_no_interval, AN_INCONCLUSIVE};
-            c.ratio = an_interval_ratio(c.old_value, c.new_value);
-            c.shift = an_interval_difference(c.old_value, c.new_value);
+            an_change c = single_change(a->joules / runs[0], b->joules / runs[1]);
             d->meters[d->meter_count++] = (an_diff_meter){a->source, a->name, c};
             break;
         }
@@ -134,6 +141,8 @@ cm_status an_diff_make(const an_summary *old_side, const tm_header *old_header,
     d->margin = options->margin;
     d->warmup = options->warmup;
     d->error = AN_DIFF_ERROR;
+    d->process_memory =
+        single_change(an_summary_peak_memory(old_side), an_summary_peak_memory(new_side));
     cm_status status = an_diff_match(d);
     if (status == CM_OK)
         status = compare_groups(d);

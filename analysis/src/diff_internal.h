@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the files of a comparison share: diff.c puts it together, diff_match.c finds the models,
-// diff_metrics.c the numbers, diff_ops.c the operators, diff_notes.c what else differs.
+// diff_metrics.c the numbers, diff_ops.c the operators, diff_notes.c what else differs,
+// diff_machine.c of that the machine.
 #pragma once
 
 #include "analysis/diff.h"
@@ -18,6 +19,10 @@ void an_diff_ops_deinit(an_diff_ops *ops);
 // What is known about an operator with this error.
 cm_status an_diff_op_change(const an_diff_op *op, double margin, double error, an_change *out);
 
+// Notes it if the texts differ; NULL is "".
+cm_status an_diff_note_texts(an_diff *d, const an_diff_group *g, const char *what,
+                             const char *old_text, const char *new_text, bool caveat);
+cm_status an_diff_note_machine(an_diff *d);
 cm_status an_diff_find_notes(an_diff *d, const tm_header *old_header, const tm_header *new_header);
 
 an_change_verdict an_judge_ratio(an_interval ratio, double margin, bool higher_is_better);

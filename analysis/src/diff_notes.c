@@ -23,9 +23,8 @@ static char *copy(const char *text, size_t len)
     return result;
 }
 
-// Notes it if the texts differ.
-static cm_status note(an_diff *d, const an_diff_group *g, const char *what, const char *old_text,
-                      const char *new_text)
+cm_status an_diff_note_texts(an_diff *d, const an_diff_group *g, const char *what,
+                             const char *old_text, const char *new_text, bool caveat)
 {
     old_text = old_text ? old_text : "";
     new_text = new_text ? new_text : "";
@@ -38,8 +37,21 @@ static cm_status note(an_diff *d, const an_diff_group *g, const char *what, cons
     an_diff_note *n = &notes[d->note_count++];
     *n = (an_diff_note){g,
                         copy(what, strlen(what)),
-                        {copy(old_text, strlen(old_text)), copy(new_text, strlen(new_text))}};
+                        {copy(old_text, strlen(old_text)), copy(new_text, strlen(new_text))},
+                        caveat};
     return n->what && n->texts[0] && n->texts[1] ? CM_OK : an_no_memory();
+}
+
+static cm_status note(an_diff *d, const an_diff_group *g, const char *what, const char *old_text,
+                      const char *new_text)
+{
+    return an_diff_note_texts(d, g, what, old_text, new_text, false);
+}
+
+static cm_status note_caveat(an_diff *d, const char *what, const char *old_text,
+                             const char *new_text)
+{
+    return an_diff_note_texts(d, NULL, what, old_text, new_text, true);
 }
 
 // ------------------------------------------------------------------------------ of the recordings
@@ -78,7 +90,7 @@ static cm_status note_runtimes(an_diff *d)
         versions(d->sides[side], &texts[side]);
     }
     cm_status status =
-        note(d, NULL, "ONNX Runtime", cm_out_string(&texts[0]), cm_out_string(&texts[1]));
+        note_caveat(d, "ONNX Runtime", cm_out_string(&texts[0]), cm_out_string(&texts[1]));
     cm_out_deinit(&texts[0]);
     cm_out_deinit(&texts[1]);
     return status;
@@ -98,9 +110,10 @@ static cm_status note_recordings(an_diff *d, const tm_header *headers[2])
     }
     CM_TRY(note(d, NULL, "program", programs[0], programs[1]));
     CM_TRY(note_runtimes(d));
-    CM_TRY(note(d, NULL, "system", headers[0]->os, headers[1]->os));
-    CM_TRY(note(d, NULL, "processor", headers[0]->cpu, headers[1]->cpu));
-    CM_TRY(note(d, NULL, "processors", counts[0], counts[1]));
+    CM_TRY(note_caveat(d, "system", headers[0]->os, headers[1]->os));
+    CM_TRY(note_caveat(d, "processor", headers[0]->cpu, headers[1]->cpu));
+    CM_TRY(note_caveat(d, "processors", counts[0], counts[1]));
+    CM_TRY(an_diff_note_machine(d));
     CM_TRY(note(d, NULL, "operators recorded", kept[0], kept[1]));
     CM_TRY(note(d, NULL, "lost events", lost[0], lost[1]));
     return note(d, NULL, "ortscope", headers[0]->ortscope_version, headers[1]->ortscope_version);

@@ -91,7 +91,7 @@ static int ascending(const void *a, const void *b)
 static double rank_with(double below, double share, double count)
 {
     double low = 1e-9, high = count + 1 - 1e-9; // the probability falls with the rank
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 48; i++) {              // to far less than a millionth of a rank
         double middle = (low + high) / 2;
         if (an_beta_below(share, middle, count + 1 - middle) > below)
             low = middle;

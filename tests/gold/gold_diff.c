@@ -58,6 +58,9 @@ static void make_side(const char *path, bool after)
     ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\app.exe"), 0);
     ROW(module, 1, 1, 30 * MS, text("C:\\app\\onnxruntime.dll"), text(after ? "1.30.0" : "1.23.2"),
         text(""), 41, 0);
+    ROW(fact, 0, text("memory"), -1, text("bytes"), 0, 17179869184);
+    ROW(fact, 0, text("gpu"), 0, text("driver"), text(after ? "32.0.15" : "31.0.24"), 0);
+    ROW(fact, 0, text("power"), -1, text("plan"), text(after ? "Power saver" : "Balanced"), 0);
     model(1, after ? "D:\\ci\\models\\slower.onnx" : "C:\\work\\models\\slower.onnx", 30 * MS,
           after ? "intra_op_num_threads=2\nenable_cpu_mem_arena=1" : "intra_op_num_threads=4");
     model(2, "models/same.onnx", 20 * MS, "");

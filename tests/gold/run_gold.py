@@ -165,13 +165,14 @@ DIFF_OPS = ["node", "op_type", "domain", "old_calls_per_run", "new_calls_per_run
 DIFF_KEYS = {
     "": ["schema_version", "ortscope_version", "old", "new", "verdict", "confidence",
          "margin_percent", "differences", "sessions", "only_old", "only_new", "energy_per_run",
-         "conditions", "exit_code"],
-    "differences": ["model", "what", "old", "new"],
+         "process_memory", "conditions", "exit_code"],
+    "differences": ["model", "what", "old", "new", "caveat"],
     "sessions": ["model", "verdict", "old", "new", "metrics", "types", "nodes"],
     "sessions.metrics": DIFF_METRICS,
     "sessions.types": DIFF_OPS,
     "sessions.nodes": DIFF_OPS,
     "energy_per_run": ["source", "meter"] + CHANGE,
+    "process_memory": CHANGE,
     "conditions": ["condition", "subject", "result", "unit", "limit", "value", "low", "high"],
 }
 for side in ("old", "new"):
@@ -179,8 +180,8 @@ for side in ("old", "new"):
     DIFF_KEYS[f"only_{side}"] = ["model", "sessions", "runs"]
 for metric in DIFF_METRICS:
     DIFF_KEYS[f"sessions.metrics.{metric}"] = CHANGE
-for place in [f"sessions.metrics.{m}" for m in DIFF_METRICS] + ["sessions.types", "sessions.nodes",
-                                                               "energy_per_run"]:
+for place in [f"sessions.metrics.{m}" for m in DIFF_METRICS] + [
+        "sessions.types", "sessions.nodes", "energy_per_run", "process_memory"]:
     for part in ("old", "new", "change", "change_percent"):
         DIFF_KEYS[f"{place}.{part}"] = ["value", "low", "high"]
 KEYS = {"summary": SUMMARY_KEYS, "ops": OPS_KEYS, "timeline": TIMELINE_KEYS, "diff": DIFF_KEYS}

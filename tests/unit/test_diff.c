@@ -250,6 +250,74 @@ static void test_the_last_two_are_versions_of_each_other(void)
     TEST_ASSERT_TRUE(told);
 }
 
+static const an_diff_note *note_named(const char *what)
+{
+    for (size_t i = 0; i < g_diff->note_count; i++)
+        if (strcmp(g_diff->notes[i].what, what) == 0)
+            return &g_diff->notes[i];
+    return NULL;
+}
+
+static void fact(const char *about, const char *name, const char *text)
+{
+    ROW(fact, 0, TEXT(about), -1, TEXT(name), TEXT(text), 0);
+}
+
+// What both recordings tell of their machines and is not the same; what one does not tell is none.
+static void test_another_machine_is_a_caveat(void)
+{
+    for (int side = 0; side < 2; side++) {
+        begin_side(side);
+        session(1, "model.onnx", -1, 0, "");
+        runs(1, 50, 1000, 0.01);
+        fact("power", "plan", side ? "Power saver" : "Balanced");
+        fact("power", "source", "mains");
+        fact("machine", "model", "XPS 15");
+        if (side) {
+            fact("machine", "hypervisor", "KVM");
+            fact("processor", "instructions", "avx2");
+        }
+        ROW(fact, 0, TEXT("memory"), -1, TEXT("bytes"), 0, side ? 16000000000 : 32000000000);
+        end_side(side);
+    }
+    compare(NO_WARMUP);
+    static const char *const expected[] = {"power plan", "memory of the machine", "virtual machine",
+                                           "processors"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const an_diff_note *n = note_named(expected[i]);
+        TEST_ASSERT_NOT_NULL_MESSAGE(n, expected[i]);
+        TEST_ASSERT_TRUE(n->caveat && !n->group);
+    }
+    TEST_ASSERT_EQUAL_STRING("Balanced", note_named("power plan")->texts[0]);
+    TEST_ASSERT_EQUAL_STRING("none", note_named("virtual machine")->texts[0]);
+    TEST_ASSERT_NULL(note_named("power"));
+    TEST_ASSERT_NULL(note_named("machine"));
+    TEST_ASSERT_NULL(note_named("instructions"));
+}
+
+static void test_memory_and_energy_of_recordings_are_compared(void)
+{
+    for (int side = 0; side < 2; side++) {
+        begin_side(side);
+        ROW(process, 1, 42, 0, 0, 0, TEXT("app.exe"), 0);
+        session(1, "model.onnx", -1, 0, "");
+        runs(1, 100, 1000, 0.01);
+        ROW(counter, 1, 0, TEXT("process"), TEXT("peak_working_set"), TEXT("B"), 1, 0, 1, 1, -1, 0);
+        ROW(sample, 1, 0, side ? 300000000 : 200000000, 1);
+        ROW(counter, 2, 0, TEXT("pdh"), TEXT("energy"), TEXT("J"), 1000, 1, 4, 0, 0,
+            TEXT("Package"));
+        ROW(sample, 2, 0, 5000, 1);
+        ROW(sample, 2, 200000 * US, side ? 105000 : 55000, 1); // 100 J and 50 J in 100 runs
+        end_side(side);
+    }
+    compare(NO_WARMUP);
+    TEST_ASSERT_EQUAL_DOUBLE(1.5, g_diff->process_memory.ratio.value);
+    TEST_ASSERT_EQUAL_DOUBLE(3e8, g_diff->process_memory.new_value.value);
+    TEST_ASSERT_EQUAL_UINT64(1, g_diff->meter_count);
+    TEST_ASSERT_EQUAL_DOUBLE(0.5, g_diff->meters[0].change.old_value.value);
+    TEST_ASSERT_EQUAL_DOUBLE(1, g_diff->meters[0].change.new_value.value);
+}
+
 static void test_sessions_of_one_model_count_together(void)
 {
     for (int side = 0; side < 2; side++) {
@@ -399,6 +467,8 @@ int main(void)
     RUN_TEST(test_warming_up_is_left_out);
     RUN_TEST(test_models_are_matched_by_path_hash_and_graph);
     RUN_TEST(test_the_last_two_are_versions_of_each_other);
+    RUN_TEST(test_another_machine_is_a_caveat);
+    RUN_TEST(test_memory_and_energy_of_recordings_are_compared);
     RUN_TEST(test_sessions_of_one_model_count_together);
     RUN_TEST(test_operators_are_matched_and_judged);
     RUN_TEST(test_conditions);

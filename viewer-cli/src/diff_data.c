@@ -107,6 +107,8 @@ static void json_notes(cm_json *j, const an_diff *d)
         vw_json_text(j, "what", n->what);
         vw_json_text(j, "old", n->texts[0]);
         vw_json_text(j, "new", n->texts[1]);
+        cm_json_key(j, "caveat");
+        cm_json_bool(j, n->caveat);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -188,6 +190,10 @@ void vw_diff_json(vw_io *io, const vw_diff *v)
     json_alone(j, d, "only_old", 0);
     json_alone(j, d, "only_new", 1);
     json_meters(j, d);
+    cm_json_key(j, "process_memory");
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    json_change(j, &d->process_memory, AN_UNIT_BYTES);
+    cm_json_end(j);
     json_findings(j, v);
     cm_json_key(j, "exit_code");
     cm_json_int(j, v->exit_code);

@@ -118,6 +118,30 @@ static void write_findings(cm_out *out, const vw_diff *v)
     cm_out_deinit(&line);
 }
 
+static void write_caveats(cm_out *out, const an_diff *d)
+{
+    const an_diff_note *n;
+    size_t at = 0;
+    bool any = false;
+    for (; (n = vw_next_caveat(d, &at)) != NULL; any = true) {
+        cm_out_text(out,
+                    any ? ", " : "**Caution:** what changed may come from what else differs: ");
+        code(out, n->what, 40);
+    }
+    cm_out_text(out, any ? ".\n\n" : "");
+}
+
+static void write_process_memory(cm_out *out, const an_diff *d)
+{
+    const an_change *c = &d->process_memory;
+    if (an_known(c->old_value.value) && an_known(c->new_value.value))
+        cm_out_printf(out, "%s- memory of the process: %s \u2192 %s at most, %s\n",
+                      d->meter_count ? "" : "\n",
+                      vw_value_words(c->old_value.value, AN_UNIT_BYTES).text,
+                      vw_value_words(c->new_value.value, AN_UNIT_BYTES).text,
+                      vw_percent_words(c->ratio.value - 1).text);
+}
+
 void vw_diff_markdown(vw_io *io, const vw_diff *v)
 {
     const an_diff *d = v->diff;
@@ -125,6 +149,7 @@ void vw_diff_markdown(vw_io *io, const vw_diff *v)
     cm_out_printf(out, "### ortscope: %s\n\n",
                   d->matched_count ? an_change_verdict_name(d->verdict) : "nothing to compare");
     write_findings(out, v);
+    write_caveats(out, d);
     write_notes(out, v, NULL);
     for (size_t i = 0; i < d->matched_count; i++)
         write_group(out, v, &d->groups[i]);
@@ -143,4 +168,5 @@ void vw_diff_markdown(vw_io *io, const vw_diff *v)
                       vw_value_words(c->new_value.value, AN_UNIT_JOULES).text,
                       vw_percent_words(c->ratio.value - 1).text);
     }
+    write_process_memory(out, d);
 }

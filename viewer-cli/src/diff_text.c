@@ -13,6 +13,7 @@
 #define NOTE_LINES  12
 #define TYPE_ROWS   8
 #define NODE_ROWS   8
+#define LINE_WIDTH  78
 
 static vw_style style_of(an_change_verdict verdict)
 {
@@ -183,6 +184,39 @@ static void write_meters(vw_io *io, const an_diff *d)
     }
 }
 
+static void write_process_memory(vw_io *io, const an_diff *d)
+{
+    const an_change *c = &d->process_memory;
+    if (!an_known(c->old_value.value) || !an_known(c->new_value.value))
+        return;
+    cm_out_printf(
+        &io->out, "%smemory of the process: %s %s %s at most, %s\n", d->meter_count ? "" : "\n",
+        vw_value_words(c->old_value.value, AN_UNIT_BYTES).text, io->unicode ? "\u2192" : "->",
+        vw_value_words(c->new_value.value, AN_UNIT_BYTES).text,
+        vw_percent_words(c->ratio.value - 1).text);
+}
+
+// Where it can't be missed: with the verdict.
+static void write_caveats(vw_io *io, const an_diff *d)
+{
+    const an_diff_note *n;
+    size_t at = 0, column = LINE_WIDTH;
+    bool any = false;
+    while ((n = vw_next_caveat(d, &at)) != NULL) {
+        size_t width = strlen(n->what) + 2;
+        if (!any)
+            vw_styled(io, VW_WARN, "Caution: what changed may come from what else differs:");
+        else
+            cm_out_char(&io->out, ',');
+        bool wraps = column + width > LINE_WIDTH;
+        cm_out_text(&io->out, wraps ? "\n  " : " ");
+        cm_text_clean(&io->out, n->what, 40);
+        column = wraps ? width + 2 : column + width;
+        any = true;
+    }
+    cm_out_text(&io->out, any ? "\n" : "");
+}
+
 static void write_findings(vw_io *io, const vw_diff *v)
 {
     for (size_t i = 0; i < v->finding_count; i++) {
@@ -238,6 +272,8 @@ void vw_diff_text(vw_io *io, const vw_diff *v)
     }
     write_alone(io, d);
     write_meters(io, d);
+    write_process_memory(io, d);
     write_findings(io, v);
     write_verdict(io, d);
+    write_caveats(io, d);
 }

@@ -40,6 +40,9 @@ vw_words vw_change_words(an_metric m, const an_change *c); // as the metric is t
 vw_words vw_change_interval_words(an_metric m, const an_change *c); // "+7.0 to +9.3 %"
 // "worse"; "" where there is nothing to compare; "too few" where the bounds are not known.
 const char *vw_change_verdict_words(const an_change *c);
+// What differs in machine or runtime, so that all numbers may come from there; *at starts as 0.
+// NULL: no more, or nothing was compared.
+const an_diff_note *vw_next_caveat(const an_diff *d, size_t *at);
 // "a typical run takes 8.1 % longer (95 % sure of 7.0 to 9.3 %)"
 void vw_headline(cm_out *out, const an_diff_group *g);
 // "p99>5%: regression in cls.onnx, +8.1 % (+7.0 to +9.3 %)"

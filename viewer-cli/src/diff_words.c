@@ -122,6 +122,14 @@ const char *vw_change_verdict_words(const an_change *c)
     return an_change_verdict_name(c->verdict);
 }
 
+const an_diff_note *vw_next_caveat(const an_diff *d, size_t *at)
+{
+    while (d->matched_count && *at < d->note_count)
+        if (d->notes[(*at)++].caveat)
+            return &d->notes[*at - 1];
+    return NULL;
+}
+
 void vw_headline(cm_out *out, const an_diff_group *g)
 {
     const an_change *c = &g->changes[AN_METRIC_LATENCY];

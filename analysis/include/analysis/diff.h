@@ -16,6 +16,7 @@
 //   greatest run in a block of runs, as with max.
 // - memory_growth: bytes a run (memory.h), as a difference, of the session with the most runs.
 // - joules: of a meter, by all successful runs of the recording. One number each: no interval.
+// - memory of the process: its largest working set; the same.
 // - Operators: self time a run in up to AN_OP_BATCHES groups of neighbouring runs; those called
 //   better or worse hold together with 95 %.
 //
@@ -114,6 +115,7 @@ typedef struct an_diff_group {
 typedef struct an_diff_note {
     const an_diff_group *group; // NULL: of the recordings as such
     char *what, *texts[2];      // "" where there is nothing
+    bool caveat;                // of the machine or the runtime: all numbers may come from there
 } an_diff_note;
 
 typedef struct an_diff_meter {
@@ -132,6 +134,7 @@ typedef struct an_diff {
     size_t note_count, note_capacity;
     an_diff_meter *meters;
     size_t meter_count;
+    an_change process_memory;  // bytes; NAN where nobody told
     an_change_verdict verdict; // worse if any is; inconclusive if any is, or nothing was compared
 } an_diff;
 
