@@ -5,10 +5,12 @@
 //
 //   bench_ops DLL MODEL HOOK THREADS DIMS time          DIMS of the one input: 1,3,48,192
 //   bench_ops DLL MODEL HOOK THREADS DIMS alloc         the same with allocations instead
+//   bench_ops DLL MODEL HOOK THREADS DIMS etw           and with somebody who listens by ETW
 //   bench_ops DLL MODEL HOOK THREADS DIMS count WHAT RUNS
 //                                                      so many runs, for cachegrind; WHAT
-//                                                      is plain, armed, shim, profiler, stats or
-//                                                      all
+//                                                      is plain, armed, shim, profiler, stats,
+//                                                      all or etw
+#include "bench_etw.h"
 #include "bench_hook.h"
 #include "bench_ort.h"
 #include "common/os.h"
@@ -127,13 +129,22 @@ static void tell(state *states)
                    median_of_rounds(s, s == &states[ALONE] ? NULL : &states[ALONE], percent));
 }
 
-#define SHIM (ORT_HOOK_OPS | ORT_HOOK_OPS_SHIM)
+#define SHIM   (ORT_HOOK_OPS | ORT_HOOK_OPS_SHIM)
+#define LISTEN (1u << 31) // a flag of ours: armed, and a session listens to everything
+#define ETW    (ORT_HOOK_OPS | LISTEN)
+
+static void arm(uint32_t flags)
+{
+    bench_hook_arm(flags & ~LISTEN);
+    if (flags & LISTEN)
+        bench_etw_listen();
+}
 
 // One round of runs, recorded if there are flags (hook_contract.h).
 static void measure_round(bench *b, OrtSession *session, uint32_t flags, double *times)
 {
     if (flags) {
-        bench_hook_arm(flags);
+        arm(flags);
         run_us(b, session); // first sight of every kernel and arena
     }
     for (int i = 0; i < CALM_RUNS; i++)
@@ -187,6 +198,32 @@ static int measure_time(bench *b, const wchar_t *model, int threads, OrtSession 
     return 0;
 }
 
+static int measure_etw(bench *b, OrtSession *session)
+{
+    static state states[STATES_MAX + 1] = {{.name = "alone"}, {.name = "armed"}, {.name = "etw"}};
+    warm_up(b, session);
+    for (int r = 0; r < ROUNDS; r++) {
+        measure_round(b, session, 0, states[0].us[r]);
+        measure_round(b, session, ORT_HOOK_OPS, states[1].us[r]);
+        measure_round(b, session, ETW, states[2].us[r]);
+    }
+    tell(states);
+    // What one inference writes, away from the beginning.
+    arm(ETW);
+    warm_up(b, session);
+    bench_etw_written before = bench_etw_count();
+    for (int i = 0; i < ROUND_RUNS; i++) {
+        bench_hook_drain();
+        run_us(b, session);
+    }
+    bench_etw_written after = bench_etw_count();
+    printf("events_per_run=%.1f\nbytes_per_run=%.0f\n",
+           (double)(after.events - before.events) / ROUND_RUNS,
+           (double)(after.bytes - before.bytes) / ROUND_RUNS);
+    bench_hook_disarm();
+    return 0;
+}
+
 #define STATS ORT_HOOK_ALLOC_STATS
 #define ALL   (ORT_HOOK_ALLOC_STATS | ORT_HOOK_ALLOC_ALL)
 
@@ -209,6 +246,7 @@ static uint32_t flags_of(const wchar_t *word)
            : wcscmp(word, L"shim") == 0  ? SHIM
            : wcscmp(word, L"stats") == 0 ? STATS
            : wcscmp(word, L"all") == 0   ? ALL
+           : wcscmp(word, L"etw") == 0   ? ETW
                                          : 0;
 }
 
@@ -245,15 +283,18 @@ int wmain(int argc, wchar_t **argv)
     b.input_name = (io_name_fn *)b.ort.table[36];
     b.output_name = (io_name_fn *)b.ort.table[37];
     bench_hook_load(argv[3]);
+    bench_etw_install();
     // As in bench_run.c: armed while there is no other thread.
     if (count && flags_of(count))
-        bench_hook_arm(flags_of(count));
+        arm(flags_of(count));
     bench_must(&b.ort, b.ort.calls.CreateEnv(3, "bench", &b.env), "CreateEnv");
     bool profiler = count && wcscmp(count, L"profiler") == 0;
     OrtSession *plain = open_session(&b, argv[2], threads, profiler);
     make_input(&b, plain, argv[5]);
     if (wcscmp(argv[6], L"alloc") == 0)
         return measure_alloc(&b, plain);
+    if (wcscmp(argv[6], L"etw") == 0)
+        return measure_etw(&b, plain);
     if (count)
         return measure_count(&b, plain, (int)wcstol(argv[8], NULL, 10));
     return measure_time(&b, argv[2], threads, plain, open_shimmed(&b, argv[2], threads));

@@ -83,6 +83,8 @@ static void add_sample(an_counters *c, const tm_block *b, size_t row)
     }
     n->last_ns = time;
     n->bits |= (uint64_t)value;
+    n->samples++;
+    n->sum += (double)value;
     n->last = value;
     n->min = value < n->min ? value : n->min;
     n->max = value > n->max ? value : n->max;

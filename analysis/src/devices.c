@@ -122,6 +122,42 @@ size_t an_zones(const an_counters *c, an_zone *out, size_t capacity)
     return count;
 }
 
+// -------------------------------------------------------------------------------- events of
+// devices
+
+static const an_counter **use_role(an_gpu_use *u, const char *name)
+{
+    return strcmp(name, "gpu_packets") == 0       ? &u->packets
+           : strcmp(name, "gpu_packet_time") == 0 ? &u->queued
+           : strcmp(name, "gpu_engine_time") == 0 ? &u->engine
+                                                  : NULL;
+}
+
+size_t an_gpu_uses(const an_counters *c, an_gpu_use *out, size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const an_counter *n = &c->items[i];
+        an_gpu_use probe;
+        size_t at = 0;
+        if (n->about != AN_ABOUT_PROCESS || !n->seen || !use_role(&probe, n->name))
+            continue;
+        while (at < count && out[at].process != n->process)
+            at++;
+        if (at == capacity)
+            continue;
+        if (at == count)
+            out[count++] = (an_gpu_use){.process = n->process};
+        *use_role(&out[at], n->name) = n;
+    }
+    return count;
+}
+
+bool an_is_measurement(const an_counter *c)
+{
+    return c->seen && !c->total && c->about == AN_ABOUT_DEVICE && strcmp(c->source, "qnn") == 0;
+}
+
 // ------------------------------------------------------------------------------------------ energy
 
 static bool is_same_meter(const an_counter *a, const an_counter *b)

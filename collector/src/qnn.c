@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES_MAX 16384u
-
 // Copies the value of a line "key=..."; empty if there is none.
 static void copy_field(const char *fields, size_t len, const char *key, char *out, size_t capacity)
 {
@@ -65,6 +63,20 @@ bool co_qnn_parse(const char *fields, size_t len, co_qnn_value *out)
     return false;
 }
 
+co_counter co_qnn_lane(const co_qnn_value *v, uint32_t process)
+{
+    co_counter what = {.source = "qnn",
+                       .name = "qnn",
+                       .unit = v->unit,
+                       .per_unit = v->per_unit,
+                       .about = CO_ABOUT_DEVICE,
+                       .process = process,
+                       .number = -1};
+    snprintf(what.subject, sizeof what.subject, "%s%s%.80s", v->name, v->subject[0] ? ": " : "",
+             v->subject);
+    return what;
+}
+
 // The lane's number, with its counter row on first sight; 0 if there are too many.
 static uint32_t lane_of(co_capture *c, const co_counter *what, uint64_t ticks)
 {
@@ -72,7 +84,7 @@ static uint32_t lane_of(co_capture *c, const co_counter *what, uint64_t ticks)
     size_t at;
     if (cm_map_find(&c->qnn_lanes, key, &at))
         return CO_QNN_FIRST_ID + (uint32_t)at;
-    if (c->qnn_lanes.count == LANES_MAX || !cm_map_put(&c->qnn_lanes, key, c->qnn_lanes.count))
+    if (c->qnn_lanes.count == CO_QNN_LANES || !cm_map_put(&c->qnn_lanes, key, c->qnn_lanes.count))
         return 0;
     uint32_t id = CO_QNN_FIRST_ID + (uint32_t)c->qnn_lanes.count - 1;
     co_readings_counter(&c->qnn, id, ticks, what);
@@ -84,15 +96,7 @@ void co_qnn_event(co_capture *c, uint32_t process, uint64_t ticks, const char *f
     co_qnn_value v;
     if (!co_qnn_parse(fields, len, &v))
         return;
-    co_counter what = {.source = "qnn",
-                       .name = "qnn",
-                       .unit = v.unit,
-                       .per_unit = v.per_unit,
-                       .about = CO_ABOUT_DEVICE,
-                       .process = process,
-                       .number = -1};
-    snprintf(what.subject, sizeof what.subject, "%s%s%.80s", v.name, v.subject[0] ? ": " : "",
-             v.subject);
+    co_counter what = co_qnn_lane(&v, process);
     uint32_t id = lane_of(c, &what, ticks);
     if (id)
         co_readings_sample(&c->qnn, id, ticks, true, v.value);

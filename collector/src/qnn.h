@@ -7,6 +7,7 @@
 
 #define CO_QNN_EVENT    "QNNProfilingEvent"
 #define CO_QNN_FIRST_ID (1u << 30) // counters of the sampling threads are numbered from 1
+#define CO_QNN_LANES    16384u     // at most; recordings number those of ORT's own events behind
 
 typedef struct co_qnn_value {
     char name[32];                  // "execute", "node"
@@ -17,3 +18,6 @@ typedef struct co_qnn_value {
 
 // False if the fields (key=value, one a line) hold no number with a unit.
 bool co_qnn_parse(const char *fields, size_t len, co_qnn_value *out);
+
+// The lane of a measurement, as a counter.
+co_counter co_qnn_lane(const co_qnn_value *v, uint32_t process);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A timeline with counters and facts about the machine: a busy process, a GPU that tells its
-// energy, an NPU, a meter that tells only its power, a source that was slowed down, and a counter
-// that nobody ever knew.
+// energy, an NPU, a meter that tells only its power, a source that was slowed down, a counter that
+// nobody ever knew; what the graphics kernel and the QNN provider told by event tracing.
 #include "gold_maker.h"
 
 enum { MACHINE, PROCESS, THREAD, CORE, DEVICE };
@@ -67,6 +67,27 @@ static void device_counters(void)
     ROW(sampling, 400 * MS, text("pdh"), 1000000, 1);
 }
 
+static void event_counters(void)
+{
+    counter(15, "etw", "gpu_packets", "1", 1, 1, PROCESS, -1, "");
+    counter(16, "etw", "gpu_packet_time", "s", 1000000000, 1, PROCESS, -1, "");
+    counter(17, "etw", "gpu_engine_time", "s", 1000000000, 1, PROCESS, -1, "");
+    counter(18, "qnn", "qnn", "s", 1000000000, 0, DEVICE, -1, "execute: Accelerator time");
+    counter(19, "qnn", "qnn", "cycles", 1, 0, DEVICE, -1, "node: Conv\x1b[31m_1");
+    counter(20, "qnn", "qnn", "B", 0, 0, DEVICE, -1, "execute: no sense"); // per_unit
+    sample(15, 200, 3);
+    sample(16, 200, 9 * MS);
+    sample(17, 200, 4 * MS);
+    sample(15, 900, 241);
+    sample(16, 900, 700 * MS);
+    sample(17, 900, 450 * MS);
+    sample(18, 200, 3100000);
+    sample(18, 300, 3100000); // each is one, also where it is the same
+    sample(18, 400, 4000000);
+    sample(19, 200, 6000);
+    sample(20, 200, 1);
+}
+
 static void fact(const char *about, int64_t number, const char *name, const char *value)
 {
     ROW(fact, 0, text(about), number, text(name), text(value), 0);
@@ -114,6 +135,7 @@ void make_counters(void)
     session(1, 30 * MS, "cls.onnx", "CUDAExecutionProvider,CPUExecutionProvider");
     process_counters();
     device_counters();
+    event_counters();
     for (int64_t i = 0; i < 241; i++)
         run(1, i + 1, 100 * MS + i * 4 * MS, 2 * MS, 0, 0);
     ROW(process_end, 1, 1100 * MS, 0, 0);

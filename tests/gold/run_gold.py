@@ -34,7 +34,7 @@ OUTLIER_CAUSE = ["cause", "share", "measured", "who", "session", "bytes", "fault
 SUMMARY_KEYS = {
     "": ["schema_version", "ortscope_version", "target", "runtime", "machine", "duration_s",
          "lost_events", "overhead", "sessions", "process", "devices", "energy", "heat",
-         "threads", "messages", "ort_events"],
+         "gpu_use", "npu_measurements", "threads", "messages", "ort_events"],
     "target": ["pid", "program", "exit_code"],
     "runtime": ["version", "module"],
     "machine": ["manufacturer", "model", "firmware", "hypervisor", "wine", "os", "processor",
@@ -57,6 +57,8 @@ SUMMARY_KEYS = {
                "runs_per_joule", "flop_per_joule", "co2_g"],
     "heat": ["source", "zone", "temperature_max_c", "passive_limit_min_percent",
              "throttle_reasons"],
+    "gpu_use": ["process", "packets", "queued_s", "engine_s"],
+    "npu_measurements": ["source", "process", "what", "unit", "count", "sum", "mean", "min", "max"],
     "sessions": ["id", "model", "providers", "load_ms", "runs", "failed_runs", "throughput_per_s",
                  "latency_us", "provider_devices", "loading", "placement", "ops", "fusion",
                  "ops_notes", "ops_runs", "memory", "machine", "flops_per_run", "flop_per_joule", "batch",

@@ -3,14 +3,14 @@
 """--etw and --no-hooks: the real ONNX Runtime's events through a simulated event tracing (tests/sim), and
 what becomes of refusals, overload, and sessions that nobody stopped. Without the simulation Wine's functions
 answer, which do nothing."""
-import os
+import collections
 import re
-import signal
 
 import harness as h
 import sim_etw
 
 VERSIONS = ["1.15.0", "1.20.1", "1.30.0"]
+NAME_THE_SESSION = ["1.23.2", "1.30.0"]
 VERSION = "1.23.2"
 RUNS = 25
 SLACK_NS = 5_000_000  # of two clocks that are compared; never close to it
@@ -65,8 +65,17 @@ class Waiting:
 def by_thread(timeline):
     threads = {}
     for run in sorted(timeline.rows("run"), key=lambda r: r["begin"]):
-        threads.setdefault(run["thread"], []).append(sim_etw.on_qpc(timeline, run))
+        threads.setdefault(run["thread"], []).append(run)
     return threads
+
+
+def compare_sessions(checker, version, pairs):
+    """Run by run the same session, whatever its number in the file, and the same number within it."""
+    same = {(o["session"], i["session"]) for o, i in pairs}
+    checker.equal(version + ": three sessions, each is one of the other file's",
+                  [len(same), len({o for o, _ in same}), len({i for _, i in same})], [3, 3, 3])
+    checker.equal(version + ": the number of each run in its session", [i["run"] for _, i in pairs],
+                  [o["run"] for o, _ in pairs])
 
 
 def events_equal_rings(checker):
@@ -95,10 +104,17 @@ def compare(checker, version, rings, events):
     outer, inner = by_thread(rings), by_thread(events)
     checker.equal(version + ": runs of each thread", {t: len(r) for t, r in inner.items()},
                   {t: len(r) for t, r in outer.items()})
-    outside = [(o, i) for thread, runs in outer.items()
-               for o, i in zip(runs, inner.get(thread, []))
-               if i[0] < o[0] - SLACK_NS or i[1] > o[1] + SLACK_NS]
+    pairs = [(o, i) for thread, runs in outer.items() for o, i in zip(runs, inner.get(thread, []))]
+    spans = [(sim_etw.on_qpc(rings, o), sim_etw.on_qpc(events, i)) for o, i in pairs]
+    outside = [(o, i) for o, i in spans if i[0] < o[0] - SLACK_NS or i[1] > o[1] + SLACK_NS]
     checker.equal(version + ": each lies in the call that made it", outside[:2], [])
+    checker.equal(version + ": status of each", [i["status"] for _, i in pairs],
+                  [o["status"] for o, _ in pairs])
+    checker.true(version + ": almost all of each call is the run",
+                 sum(i["duration"] for _, i in pairs) > sum(o["duration"] for o, _ in pairs) / 2,
+                 spans[:3])
+    if version in NAME_THE_SESSION:
+        compare_sessions(checker, version, pairs)
     checker.equal(version + ": nothing of ORT's log", [r for r in events.rows("ort_event")
                                                        if "Log" in r["name"]], [])
 
@@ -213,6 +229,37 @@ def children_from_outside(checker):
         checker.equal("both ends", [p["exit_code"] for p in timeline.rows("process_end")], [12, 12])
 
 
+def guarded_child(checker):
+    """a child that nobody may write into: the hook can't enter, event tracing tells of its runs"""
+    with sim_etw.Machine(checker) as machine:
+        for name, options in (("with", ["--etw", "ort"]), ("without", [])):
+            trace = "%s/%s.ortl" % (checker.folder, name)
+            program = machine.run(name, [h.ORTSCOPE, "run", "-q", *options, "-o", trace, "--",
+                                         h.BIN + "/guarded_spawn.exe", *node(VERSION, "--exit-code", 9)])
+            checker.equal(name + ": the exit code passes through", program.code, 9)
+            timeline = h.load(trace)
+            checker.true(name + ": says why it is not followed", "is not followed" in messages(timeline)
+                         and "denies access" in messages(timeline), messages(timeline))
+            checker.equal(name + ": nothing was lost", h.lost(timeline), 0)
+            if options:
+                check_guarded(checker, timeline)
+            else:
+                checker.equal(name + ": the parent alone, no runs",
+                              (len(timeline.rows("process")), len(timeline.rows("run"))), (1, 0))
+
+
+def check_guarded(checker, timeline):
+    rows = timeline.rows("process")
+    checker.equal("parent and child", [(p["process"], p["parent"], p["how"]) for p in rows],
+                  [(1, 0, 0), (2, 1, 2)])
+    modules = {m["module"]: m["process"] for m in timeline.rows("module")}
+    sessions = {s["session"]: modules.get(s["module"]) for s in timeline.rows("session")}
+    checker.equal("its runs, by events", collections.Counter(
+        (sessions.get(r["session"]), r["call"]) for r in timeline.rows("run")), {(2, BY_EVENTS): RUNS})
+    checker.equal("no operators", timeline.rows("op"), [])
+    checker.equal("both ends", [p["exit_code"] for p in timeline.rows("process_end")], [9, 9])
+
+
 # --------------------------------------------------------------------------------------- overload
 
 
@@ -305,52 +352,8 @@ def usage(checker):
         checker.true("%s: refused" % name, program.code == 2 and words in program.err, program.err)
 
 
-# ------------------------------------------------------------------------------------- the ways out
-
-
-def ways_out(checker):
-    """the session ends with the capture: by Ctrl+C, by the target's death"""
-    with sim_etw.Machine(checker) as machine:
-        target = Waiting(machine, "node", "--seconds", h.FOREVER)
-        h.touch(target.go)
-        first = target.watch("first", "--no-hooks", "--etw", "ort")
-        second = target.watch("second", "--no-hooks", "--etw", "ort")
-        checker.equal("two at once", len(our_sessions(machine)), 2)
-        first.interrupt()
-        checker.equal("Ctrl+C ends it well", first.wait(), 0)
-        checker.equal("its session is gone, the other's is not", len(our_sessions(machine)), 1)
-        os.kill(h.linux_pids("node.exe", target.go)[0], signal.SIGKILL)
-        checker.equal("the target's death ends it well", second.wait(), 0)
-        checker.equal("its session is gone too", our_sessions(machine), [])
-        target.program.wait()
-        for trace in (first.trace, second.trace):
-            checker.equal("whole file", h.load(trace).damage, None)
-
-
-def killed(checker):
-    """an ortscope that was killed leaves its session; the next one stops it"""
-    with sim_etw.Machine(checker) as machine:
-        target = Waiting(machine, "node", "--seconds", h.FOREVER, "--stop-file",
-                         checker.folder + "/node.stop")
-        h.touch(target.go)
-        first = target.watch("first", "--no-hooks", "--etw", "ort")
-        for pid in h.linux_pids("ortscope.exe", first.trace):
-            os.kill(pid, signal.SIGKILL)
-        first.wait()
-        left = our_sessions(machine)
-        checker.equal("its session is left", len(left), 1)
-        second = target.watch("second", "--no-hooks", "--etw", "ort")
-        checker.true("the next one says that it stopped it",
-                     "Stopped the event tracing session %s" % left[0] in second.err, second.err)
-        checker.true("it is gone", left[0] not in machine.sessions())
-        h.touch(target.stop)
-        checker.equal("the program ends well", target.program.wait(), 0)
-        checker.equal("the capture ends well", second.wait(), 0)
-        checker.equal("no session is left", our_sessions(machine), [])
-
-
 TESTS = [events_equal_rings, launched, beside_the_hooks, what_the_kernel_tells, children_from_outside,
-         overload, without_rights, no_free_session, not_there, usage, ways_out, killed]
+         guarded_child, overload, without_rights, no_free_session, not_there, usage]
 
 if __name__ == "__main__":
     h.run_tests("etw_live", TESTS)

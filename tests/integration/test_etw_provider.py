@@ -19,14 +19,14 @@ ROOMY = ["--buffers", "256", "32", "512"]
 class Filed:
     """A session into a file, and the timeline that `import` makes of it."""
 
-    def __init__(self, checker, machine, name, *providers):
+    def __init__(self, checker, machine, name, *providers, buffers=ROOMY):
         self.checker, self.name = checker, name
         self.etl = "%s/%s.etl" % (checker.folder, name)
-        self.session = machine.record(name, *providers, options=["--file", self.etl, *ROOMY])
+        self.session = machine.record(name, *providers, options=["--file", self.etl, *buffers])
 
     def end(self):
-        self.session.end()
-        ortl = self.etl[:-4] + ".ortl"
+        self.told = self.session.end()
+        ortl = self.ortl = self.etl[:-4] + ".ortl"
         done = h.ortscope(self.checker.folder, "import-" + self.name, "import", "-q", self.etl, "-o", ortl)
         self.checker.equal(self.name + ": the recording can be imported", done.code, 0)
         return h.load(ortl)
@@ -124,6 +124,38 @@ def test_levels_and_keywords(checker):
         checker.true("but readings of the clock, which go with every level", names.get("Clock"), names)
 
 
+LIVE = {  # session: what it asks for, what it must get of one program's events, what it must not get
+    "ort all": ((sim_etw.ORT_PROVIDER, 5, 0), {"EvaluationStart": RUNS, "EvaluationStop": RUNS,
+                                               "SessionCreation": 1}, []),
+    "ort facts": ((sim_etw.ORT_PROVIDER, 4, 1), {"SessionCreation": 1},
+                  ["EvaluationStart", "EvaluationStop", "RuntimePerf", "ProcessInfo"]),
+    "ort log": ((sim_etw.ORT_PROVIDER, 5, 2), {"EvaluationStart": RUNS, "EvaluationStop": RUNS},
+                ["SessionCreation", "SessionCreationStart", "RuntimePerf", "ProcessInfo"]),
+    "ort errors": ((sim_etw.ORT_PROVIDER, 2, 0), {},
+                   ["EvaluationStart", "SessionCreation", "SessionCreationStart"]),
+    "own runs": ((OWN, 4, 2), {"Run": RUNS}, ["Session", "Module", "Kernel", "Ops", "RunMemory"]),
+    "own kernels": ((OWN, 4, 8), {"Kernel": None}, ["Ops", "Run", "Session"]),
+    "own operators": ((OWN, 5, 8), {"Kernel": None, "Ops": None}, ["Run", "Session", "RunMemory"]),
+}
+
+
+def test_live_filters(checker):
+    """Seven sessions that are read live: what is below the level or outside the keywords stays away."""
+    with sim_etw.Machine(checker) as machine:
+        sessions = {name: machine.record(name, wish, options=["--buffers", "64", "16", "256"])
+                    for name, (wish, _, _) in LIVE.items()}
+        ring = traced(checker, machine, "node", arguments(VERSION, ["cls_1"]))
+        for name, (_, wanted, unwanted) in LIVE.items():
+            told = sessions[name].end()
+            names = told["names"]
+            exact = {n: count for n, count in wanted.items() if count}
+            checker.equal(name + ": comes", {n: names.get(n) for n in exact}, exact)
+            checker.true(name + ": every kind of it", all(names.get(n) for n in wanted), names)
+            checker.equal(name + ": stays away", {n: names[n] for n in unwanted if n in names}, {})
+            checker.equal(name + ": nothing is lost", told["lost"], 0)
+        checker.equal("the ring has all of it", (len(ring.rows("run")), h.lost(ring)), (RUNS, 0))
+
+
 class Looping:
     """classify.js on the machine, until told to stop."""
 
@@ -216,7 +248,47 @@ def test_full_buffers_are_told(checker):
         checker.equal("the ring's own events are all there", (len(ring.rows("run")), h.lost(ring)), (RUNS, 0))
 
 
-TESTS = [test_same_as_the_ring, test_levels_and_keywords, test_late_listener, test_armed_again,
+MISSING, BY_WINDOWS = 10, 5  # lost.cause
+
+
+def test_gaps_are_losses(checker):
+    """A file that can't keep up: what is missing by the events' numbers is told, in the summary too."""
+    with sim_etw.Machine(checker) as machine:
+        trace = checker.folder + "/gaps.ring.ortl"
+        target = Looping(checker, machine, "target", [h.ORTSCOPE, "run", "-q", "-o", trace, "--"])
+        filed = Filed(checker, machine, "gaps", EVERYTHING, buffers=["--buffers", "64", "4", "4"])
+        target.more_runs(5)
+        machine.set(hold_files=1)
+        h.wait_until(lambda: machine.sessions()["gaps"]["events_lost"] > 50, "losses",
+                     program=target.program)
+        machine.set(hold_files=0)
+        target.more_runs(20)
+        etw = filed.end()
+        target.finish(checker)
+        ring = h.load(trace)
+        lost, by_cause = filed.told["lost"], collections.Counter()
+        for row in etw.rows("lost"):
+            by_cause[row["cause"]] += row["events"]
+        checker.equal("only what is missing, and what nobody could see missing",
+                      set(by_cause) - {MISSING, BY_WINDOWS}, set())
+        checker.true("most of it shows by the numbers",
+                     by_cause[MISSING] > 40 and by_cause[MISSING] >= by_cause[BY_WINDOWS], by_cause)
+        checker.equal("all that the session lost", sum(by_cause.values()), lost)
+        checker.equal("of the recorded process", {row["process"] for row in etw.rows("lost")
+                                                  if row["cause"] == MISSING},
+                      {row["process"] for row in etw.rows("process")})
+        numbers = sorted(r["run"] for r in etw.rows("run"))
+        checker.true("runs are missing in the middle", numbers[-1] - numbers[0] + 1 > len(numbers),
+                     (numbers[0], numbers[-1], len(numbers)))
+        checker.equal("none is made up", runs_of(etw) - runs_of(ring), collections.Counter())
+        checker.equal("the summary's JSON", h.summary(filed.ortl)["lost_events"], lost)
+        text = h.ortscope(checker.folder, "summary", "summary", filed.ortl)
+        checker.true("the summary", "%d" % by_cause[MISSING] in text.out.replace(",", ""), text.out)
+        checker.equal("the ring lost nothing", h.lost(ring), 0)
+
+
+TESTS = [test_same_as_the_ring, test_levels_and_keywords, test_live_filters, test_gaps_are_losses,
+         test_late_listener, test_armed_again,
          test_full_buffers_are_told]
 
 if __name__ == "__main__":

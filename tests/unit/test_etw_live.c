@@ -433,14 +433,29 @@ static void test_children_of_the_followed_are_told_once(void)
     TEST_ASSERT_EQUAL_STRING("501 of 1\n", g_children);
 }
 
+#define CONTEXT 0xffff800012340000u
+
 static void packet(int us, unsigned id, uint32_t pid, uint32_t sequence)
 {
     etl_bytes b = {.len = 0};
-    put64(&b, 0xffff800012340000u);
+    put64(&b, CONTEXT);
     put32(&b, 0);
     put32(&b, sequence);
     put64(&b, 0);
     etl_event(&g_maker, co_etw_guid_dxgkrnl, id, 1, 4, at(us), pid, 7, NULL, &b);
+}
+
+// What an engine gets and has done.
+static void dma(int us, unsigned id, uint32_t sequence, unsigned version)
+{
+    etl_bytes b = {.len = 0};
+    put64(&b, CONTEXT);
+    if (id == 175)
+        put64(&b, CONTEXT + 8);
+    put32(&b, 0);
+    put64(&b, 77);
+    put32(&b, sequence);
+    etl_event(&g_maker, co_etw_guid_dxgkrnl, id, version, 4, at(us), 4, 7, NULL, &b);
 }
 
 static void test_packets_of_the_graphics_kernel_are_counted(void)
@@ -451,10 +466,34 @@ static void test_packets_of_the_graphics_kernel_are_counted(void)
     packet(60, 180, 4, 1); // told by whoever was on the processor
     packet(65, 180, 4, 3);
     finish();
-    TEST_ASSERT_EQUAL(2, count("counter:"));
+    TEST_ASSERT_EQUAL(3, count("counter:"));
     has("source=\"etw\" name=\"gpu_packets\"");
     has("value=2 known=1");
     has("value=50000 known=1");
+}
+
+static void test_an_engine_takes_packets_one_after_the_other(void)
+{
+    packet(10, 178, APP, 1);
+    packet(11, 178, APP, 2);
+    dma(20, 175, 1, 1);
+    dma(25, 175, 2, 1); // waits for the first
+    dma(30, 175, 0, 1); // nothing that runs
+    dma(60, 177, 1, 1); // 40
+    dma(90, 177, 2, 1); // 30
+    dma(95, 177, 0, 1);
+    dma(95, 177, 9, 1); // begun before we came
+    dma(96, 175, 3, 0); // of a layout that is not known
+    dma(99, 177, 3, 0);
+    packet(92, 180, APP, 1);
+    packet(100, 178, OTHER, 4); // somebody else's now
+    dma(101, 175, 4, 1);
+    dma(102, 177, 4, 1);
+    finish();
+    has("name=\"gpu_engine_time\" unit=\"s\" per_unit=1000000000 total=1 about=1 process=1");
+    has("value=70000 known=1");
+    TEST_ASSERT_EQUAL(3, count("counter:"));
+    TEST_ASSERT_EQUAL(3, count("sample:"));
 }
 
 static void test_losses_are_told_as_they_grow(void)
@@ -552,6 +591,7 @@ int main(void)
     RUN_TEST(test_a_pid_that_is_used_again_is_somebody_else);
     RUN_TEST(test_children_of_the_followed_are_told_once);
     RUN_TEST(test_packets_of_the_graphics_kernel_are_counted);
+    RUN_TEST(test_an_engine_takes_packets_one_after_the_other);
     RUN_TEST(test_losses_are_told_as_they_grow);
     RUN_TEST(test_the_queue_loses_what_it_counts_and_nothing_else);
     RUN_TEST(test_a_full_queue_takes_nothing_more);

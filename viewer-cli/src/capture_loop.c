@@ -278,7 +278,8 @@ static cm_status capture_until_end(loop *l)
         }
         CM_TRY(flush_when_due(l));
         if (l->count)
-            inj_target_wait(l->followed[turn++ % l->count].target, l->poll_ms);
+            inj_target_wait_or(l->followed[turn++ % l->count].target, co_etw_arrival(l->etw),
+                               l->poll_ms);
     }
     return CM_OK;
 }

@@ -178,9 +178,9 @@ static void print_summary(const char *path)
 // The exit code of the capture alone, with its summary or what went wrong.
 static int finish(const capture_args *a, const vw_capture_result *result, cm_status status)
 {
+    vw_stop_done(); // the file is whole; nobody reads a summary in a console that closes
     if (status == CM_OK && !a->quiet)
         print_summary(result->path);
-    vw_stop_done();
     if (status != CM_OK)
         return vw_failure(status);
     if (a->strict && result->stats.lost_events)

@@ -92,6 +92,56 @@ static void json_meter(cm_json *j, const an_meter *m, double runs, const vw_ener
     cm_json_end(j);
 }
 
+// Totals count from the first packet on, so that the last value is all of it.
+static void json_gpu_use(cm_json *j, const an_counters *c)
+{
+    static an_gpu_use uses[AN_MAX_GPU_USES];
+    size_t count = an_gpu_uses(c, uses, AN_MAX_GPU_USES);
+    cm_json_key(j, "gpu_use");
+    cm_json_begin_array(j, count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < count; i++) {
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        cm_json_key(j, "process");
+        cm_json_int(j, uses[i].process);
+        key_number(j, "packets", an_counter_max(uses[i].packets), 0);
+        key_number(j, "queued_s", an_counter_max(uses[i].queued), 9);
+        key_number(j, "engine_s", an_counter_max(uses[i].engine), 9);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+}
+
+static void json_measurement(cm_json *j, const an_counter *n)
+{
+    double sum = n->per_unit > 0 ? n->sum / (double)n->per_unit : (double)NAN;
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    key_text(j, "source", n->source);
+    cm_json_key(j, "process");
+    cm_json_int(j, n->process);
+    key_text(j, "what", n->subject);
+    key_text(j, "unit", n->unit);
+    cm_json_key(j, "count");
+    cm_json_uint(j, n->samples);
+    key_number(j, "sum", sum, 9);
+    key_number(j, "mean", sum / (double)n->samples, 9);
+    key_number(j, "min", an_counter_min(n), 9);
+    key_number(j, "max", an_counter_max(n), 9);
+    cm_json_end(j);
+}
+
+static void json_measurements(cm_json *j, const an_counters *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        count += an_is_measurement(&c->items[i]);
+    cm_json_key(j, "npu_measurements");
+    cm_json_begin_array(j, count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < c->count; i++)
+        if (an_is_measurement(&c->items[i]))
+            json_measurement(j, &c->items[i]);
+    cm_json_end(j);
+}
+
 double vw_successful_runs(const an_summary *s)
 {
     double runs = 0;
@@ -122,4 +172,6 @@ void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy)
         json_meter(j, &meters[i], vw_successful_runs(s), energy);
     cm_json_end(j);
     json_zones(j, &s->counters);
+    json_gpu_use(j, &s->counters);
+    json_measurements(j, &s->counters);
 }

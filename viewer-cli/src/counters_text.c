@@ -4,6 +4,8 @@
 #include "common/text.h"
 #include "summary_view.h"
 
+#include <string.h>
+
 #define DEVICE_LINES 8 // of each; --json tells all
 
 static void write_process(vw_io *io, const an_summary *s)
@@ -120,6 +122,73 @@ static void write_zone(vw_io *io, const an_zone *z)
     cm_out_printf(&io->out, " (%s)\n", z->source);
 }
 
+static void write_gpu_use(vw_io *io, const an_summary *s)
+{
+    static an_gpu_use uses[DEVICE_LINES];
+    size_t count = an_gpu_uses(&s->counters, uses, DEVICE_LINES);
+    for (size_t i = 0; i < count; i++) {
+        double queued = an_counter_max(uses[i].queued), engine = an_counter_max(uses[i].engine);
+        char text[32];
+        cm_out_printf(&io->out, "GPU packets of process %lld: %.0f", (long long)uses[i].process,
+                      an_counter_max(uses[i].packets));
+        if (engine > 0) {
+            cm_format_ns(text, sizeof text, engine * 1e9);
+            cm_out_printf(&io->out, ", engines worked %s at them", text);
+        }
+        if (queued > 0) {
+            cm_format_ns(text, sizeof text, queued * 1e9);
+            cm_out_printf(&io->out, ", %s from queueing to the end, in all", text);
+        }
+        cm_out_text(&io->out, " (etw)\n");
+    }
+}
+
+// A value in the measurement's own unit.
+static void write_value(vw_io *io, const an_counter *n, double value)
+{
+    char text[32];
+    uint64_t whole = value > 0 && value < 1e18 ? (uint64_t)(value + 0.5) : 0;
+    if (strcmp(n->unit, "s") == 0 && value >= 0 && value < 1e9)
+        cm_format_ns(text, sizeof text, value * 1e9);
+    else if (strcmp(n->unit, "B") == 0)
+        cm_format_bytes(text, sizeof text, whole);
+    else if (value >= 0)
+        cm_format_count(text, sizeof text, whole);
+    else
+        cm_format_number(text, sizeof text, value, 0);
+    cm_out_text(&io->out, text);
+    if (strcmp(n->unit, "cycles") == 0)
+        cm_out_text(&io->out, " cycles");
+}
+
+static void write_measurements(vw_io *io, const an_counters *c)
+{
+    size_t shown = 0, more = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const an_counter *n = &c->items[i];
+        if (!an_is_measurement(n) || n->per_unit <= 0)
+            continue;
+        if (shown == DEVICE_LINES) {
+            more++;
+            continue;
+        }
+        shown++;
+        cm_out_text(&io->out, "NPU ");
+        cm_text_clean(&io->out, n->subject, 48);
+        cm_out_text(&io->out, ": ");
+        write_value(io, n, n->sum / (double)n->samples / (double)n->per_unit);
+        if (n->samples > 1) {
+            char times[32];
+            cm_format_count(times, sizeof times, n->samples);
+            cm_out_printf(&io->out, " in the mean of %s, at most ", times);
+            write_value(io, n, an_counter_max(n));
+        }
+        cm_out_printf(&io->out, " (%s)\n", n->source);
+    }
+    if (more)
+        cm_out_printf(&io->out, "and %zu more measurements; --json has them all\n", more);
+}
+
 void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy)
 {
     an_accelerator devices[DEVICE_LINES];
@@ -131,6 +200,8 @@ void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy)
     write_process(io, s);
     for (size_t i = 0; i < device_count; i++)
         write_device(io, &s->machine, devices, i);
+    write_gpu_use(io, s);
+    write_measurements(io, &s->counters);
     for (size_t i = 0; i < meter_count; i++)
         write_meter(io, &meters[i], vw_successful_runs(s), energy);
     for (size_t i = 0; i < zone_count; i++)

@@ -25,6 +25,8 @@ typedef struct an_counter {
     int64_t first_ns, last_ns;
     int64_t first, last, min, max; // raw: divide by per_unit
     uint64_t bits;                 // of all values together
+    uint64_t samples;              // that were known
+    double sum;                    // of these, raw
     bool known;                    // now
     double area, known_ns;         // of levels: value by time, and the time
 } an_counter;

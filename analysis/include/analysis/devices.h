@@ -9,9 +9,10 @@
 
 #include "analysis/counters.h"
 
-#define AN_MAX_DEVICES 64
-#define AN_MAX_METERS  64
-#define AN_MAX_ZONES   64
+#define AN_MAX_DEVICES  64
+#define AN_MAX_METERS   64
+#define AN_MAX_ZONES    64
+#define AN_MAX_GPU_USES 256
 
 typedef struct an_accelerator {
     const char *source, *name; // borrowed from the counters
@@ -36,6 +37,17 @@ typedef struct an_zone {
     const an_counter *temperature, *limit, *throttle;
 } an_zone;
 size_t an_zones(const an_counters *c, an_zone *out, size_t capacity);
+
+// What the graphics kernel told of one process; NULL as above.
+typedef struct an_gpu_use {
+    int64_t process;
+    const an_counter *packets, *queued, *engine; // engine: the time that engines had its packets
+} an_gpu_use;
+size_t an_gpu_uses(const an_counters *c, an_gpu_use *out, size_t capacity);
+
+// A counter of single measurements (of an NPU, by its provider): each sample is one, and holds for
+// no time.
+bool an_is_measurement(const an_counter *c);
 
 // Which limits an NVIDIA device ran into, by bit of its throttle reasons; NULL: none or idle.
 const char *an_throttle_name(unsigned bit);

@@ -40,6 +40,9 @@ co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
 // The parts that we got.
 unsigned co_etw_parts(const co_etw *e);
 
+// An event (a HANDLE) that is set when there is something to drain; NULL for NULL.
+void *co_etw_arrival(const co_etw *e);
+
 // Rows of what came meanwhile. Returns the number of events.
 size_t co_etw_drain(co_etw *e);
 

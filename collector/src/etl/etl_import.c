@@ -202,6 +202,7 @@ void co_etl_import_deinit(etl_import *m)
     cm_buf_deinit(&m->ort_threads);
     cm_map_deinit(&m->ort_thread_of);
     cm_map_deinit(&m->only_session_of);
+    cm_map_deinit(&m->qnn_lanes);
     cm_out_deinit(&m->text);
 }
 
@@ -237,6 +238,8 @@ cm_status co_etl_import(co_etl *recording, co_etl_people *people,
     m->people = people;
     m->who = (etl_who){people, process_of, owner_of, number_of};
     m->options = options;
+    m->qnn = co_etl_write_qnn;
+    m->qnn_context = m;
     co_etl_import_init(m);
     cm_status status = co_etl_own_begin(m);
     if (status == CM_OK)

@@ -35,6 +35,7 @@ typedef struct etl_import {
     void (*qnn)(void *context, const etl_life *process, int64_t time, const char *fields,
                 size_t len);
     void *qnn_context;
+    cm_map qnn_lanes; // of a recording: what is measured to its number
     co_etl_import_stats stats;
     int64_t last_ns;
     int64_t event_time;             // of the event at hand
@@ -60,6 +61,10 @@ void co_etl_write_fact(etl_import *m, const co_etl_event *event, const etl_fact 
 void co_etl_write_ort(etl_import *m, const co_etl_event *event);
 bool co_etl_is_ort(const co_etl_event *event);
 void co_etl_ort_end(etl_import *m);
+
+// etl_qnn.c: the way for recordings; `context` is the etl_import.
+void co_etl_write_qnn(void *context, const etl_life *process, int64_t time, const char *fields,
+                      size_t len);
 
 cm_status co_etl_own_begin(etl_import *m); // makes `own`, `sessions`
 void co_etl_write_own(etl_import *m, const co_etl_event *event);

@@ -13,10 +13,10 @@ const uint8_t co_etw_guid_lost[16] = {0xe0, 0x9a, 0x39, 0x6a, 0xc6, 0x4b, 0xe9, 
 // left out: asking for it would turn the log of every program on the machine up. Begin and end of a
 // run have no keyword and level 5.
 // Kernel-Process: processes, threads and images, where the kernel itself may not be heard.
-// DxgKrnl: 1 base; packets enter and leave the queues of the graphics kernel.
+// DxgKrnl: 1 base; packets enter and leave the queues of the graphics kernel, and its engines.
 const etw_provider co_etw_providers[] = {
     {CO_ETW_ORT, 0, co_etl_guid_ort, 5, 0x400000000101u, 0, {0}},
     {CO_ETW_ORT, CO_ETW_KERNEL, co_etl_guid_kernel_process, 4, 0x70, 0, {0}},
-    {CO_ETW_GPU, 0, co_etw_guid_dxgkrnl, 4, 1, 2, {178, 180}},
+    {CO_ETW_GPU, 0, co_etw_guid_dxgkrnl, 4, 1, 4, {175, 177, 178, 180}},
 };
 const size_t co_etw_provider_count = sizeof co_etw_providers / sizeof *co_etw_providers;

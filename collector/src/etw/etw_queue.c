@@ -104,6 +104,12 @@ void co_etw_queue_put(etw_queue *q, const etw_record *r)
     atomic_store_explicit(&q->head, head + e.bytes, memory_order_release);
 }
 
+bool co_etw_queue_holds(etw_queue *q)
+{
+    return atomic_load_explicit(&q->head, memory_order_acquire) !=
+           atomic_load_explicit(&q->tail, memory_order_acquire);
+}
+
 static co_etl_event event_of(const entry *e, const uint8_t *behind)
 {
     bool classic = e->flags & FLAG_CLASSIC;

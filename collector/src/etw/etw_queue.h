@@ -25,6 +25,9 @@ void co_etw_queue_deinit(etw_queue *q);
 // The writer.
 void co_etw_queue_put(etw_queue *q, const etw_record *record);
 
+// Whether anything waits for the reader; anybody.
+bool co_etw_queue_holds(etw_queue *q);
+
 typedef struct etw_reader {
     void *context;
     void (*event)(void *context, const co_etl_event *event);

@@ -98,6 +98,8 @@ cm_status inj_disarm(inj_target *target);
 // Waits at most `timeout_ms` for the target to end, its hook to ask something, or the time to pass.
 typedef enum inj_wait { INJ_WAIT_TIMEOUT, INJ_WAIT_EXITED, INJ_WAIT_WOKEN } inj_wait;
 inj_wait inj_target_wait(inj_target *target, uint32_t timeout_ms);
+// The same, and for an event of the caller's own (a HANDLE, NULL: none) to be set: WOKEN too.
+inj_wait inj_target_wait_or(inj_target *target, void *event, uint32_t timeout_ms);
 
 // False while it runs.
 bool inj_target_exit_code(const inj_target *target, uint32_t *out);

@@ -44,12 +44,22 @@ cm_status inj_resume(inj_target *target)
 
 inj_wait inj_target_wait(inj_target *target, uint32_t timeout_ms)
 {
-    HANDLE handles[2] = {target->process, target->wake_collector};
-    DWORD count = target->wake_collector != NULL ? 2 : 1;
+    return inj_target_wait_or(target, NULL, timeout_ms);
+}
+
+inj_wait inj_target_wait_or(inj_target *target, void *event, uint32_t timeout_ms)
+{
+    HANDLE handles[3] = {target->process};
+    DWORD count = 1;
+    if (target->wake_collector != NULL)
+        handles[count++] = target->wake_collector;
+    if (event != NULL)
+        handles[count++] = event;
     switch (WaitForMultipleObjects(count, handles, FALSE, timeout_ms)) {
     case WAIT_OBJECT_0:
         return INJ_WAIT_EXITED;
     case WAIT_OBJECT_0 + 1:
+    case WAIT_OBJECT_0 + 2:
         return INJ_WAIT_WOKEN;
     case WAIT_FAILED: // never a busy loop in the caller
         Sleep(timeout_ms < 100 ? timeout_ms : 100);

@@ -123,6 +123,7 @@ typedef struct se_settings {
     uint32_t start_error;     // what StartTrace answers, 0: the truth
     uint32_t enable_error;    // the same for EnableTraceEx2
     uint32_t stuck_callbacks; // 1: enable callbacks are not delivered
+    uint32_t hold_files;      // 1: nothing goes into files until their sessions are stopped
 } se_settings;
 
 typedef struct se_machine {

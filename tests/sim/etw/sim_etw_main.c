@@ -49,7 +49,8 @@ static void work(uint64_t now_ms)
             se_flush(s);
             s->next_flush_ms = now_ms + s->flush_ms;
         }
-        bool file = s->file[0] && (s->state == SE_RUNNING || s->state == SE_STOPPING);
+        bool file = s->file[0] && ((s->state == SE_RUNNING && !g_se->settings.hold_files) ||
+                                   s->state == SE_STOPPING);
         se_unlock();
         if (file)
             se_file_work(s);
@@ -150,6 +151,7 @@ static const struct {
     {"start_error", offsetof(se_settings, start_error)},
     {"enable_error", offsetof(se_settings, enable_error)},
     {"stuck_callbacks", offsetof(se_settings, stuck_callbacks)},
+    {"hold_files", offsetof(se_settings, hold_files)},
 };
 
 static int set(int argc, WCHAR **argv)
