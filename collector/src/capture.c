@@ -254,7 +254,20 @@ void co_capture_log(co_capture *c, uint32_t target_id, int level, const char *te
     co_pending_add(&c->pending, TM_KIND_log, row);
 }
 
-cm_status co_capture_flush(co_capture *c)
+void co_capture_mark(co_capture *c, const char *text)
+{
+    co_anchor now = co_anchor_now();
+    const int64_t row[] = {
+        [TM_mark_time] = (int64_t)now.ticks, [TM_mark_text] = co_intern(c, text, strlen(text))};
+    co_pending_add(&c->pending, TM_KIND_mark, row);
+}
+
+void co_capture_watch(co_capture *c, tm_row_watcher watcher, void *context)
+{
+    tm_writer_watch(c->writer, watcher, context);
+}
+
+void co_capture_settle(co_capture *c)
 {
     for (size_t i = 0; i < c->target_count; i++)
         tell_losses(c, &c->targets[i]);
@@ -264,12 +277,17 @@ cm_status co_capture_flush(co_capture *c)
     if (now.qpc_ns - c->last_clock_row >= CLOCK_ROW_NS)
         add_clock_row(c, &now);
     co_pending_write(&c->pending, &c->clock, c->writer);
+    c->stats.elapsed_ns = now.qpc_ns - c->clock.first.qpc_ns;
+}
+
+cm_status co_capture_flush(co_capture *c)
+{
+    co_capture_settle(c);
     co_op_keep_write(&c->op_keep, &c->pending, &c->clock, c->writer);
     if (++c->flushes % AGE_FLUSHES == 0)
         co_ids_age(&c->kernels); // sessions may come and go for hours, and kernels with them
     cm_status status = tm_writer_flush(c->writer);
     c->stats.file_bytes = tm_writer_file_bytes(c->writer);
-    c->stats.elapsed_ns = now.qpc_ns - c->clock.first.qpc_ns;
     return status;
 }
 

@@ -267,6 +267,8 @@ void da_live_state(da_live *l, da_state state, double speed)
 {
     da_lock(l);
     l->version_count += l->state != state;
+    if (l->state != state && state == DA_PAUSED)
+        l->paused_version = l->version_count;
     l->state = state;
     l->speed = speed;
     da_unlock(l);
@@ -289,7 +291,7 @@ void da_live_dropped(da_live *l, uint64_t rows)
 uint64_t da_live_version(da_live *l)
 {
     da_lock(l);
-    uint64_t version = l->version_count;
+    uint64_t version = l->state == DA_PAUSED ? l->paused_version : l->version_count;
     da_unlock(l);
     return version;
 }

@@ -167,7 +167,7 @@ struct da_live {
     da_state state;
     double speed;
     int64_t now_ns;
-    uint64_t version_count, file_bytes, dropped, no_room, lost;
+    uint64_t version_count, paused_version, file_bytes, dropped, no_room, lost;
     int64_t overhead_ns; // a run, -1: not known
     // what the rows told
     da_session *sessions[DA_SESSIONS]; // NULL behind session_count

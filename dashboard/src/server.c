@@ -10,6 +10,7 @@
 
 #define MOST_BODY   4096
 #define PORTS_TRIED 64u
+#define LAST_TURNS  200u // of 10 ms, for the last messages
 
 static const char security_headers[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
@@ -174,7 +175,7 @@ static int on_request(struct mg_connection *c)
     da_reply_init(&reply);
     if (is_stream && da_check(&s->core, &r, &reply, &right) == 0) {
         pthread_mutex_lock(&s->streams_lock);
-        bool room = s->stream_count < DA_STREAMS;
+        bool room = s->stream_count < DA_STREAMS && !s->ending;
         pthread_mutex_unlock(&s->streams_lock);
         if (room) {
             da_reply_deinit(&reply);
@@ -335,8 +336,14 @@ void da_server_stop(da_server *s)
 {
     if (!s)
         return;
-    if (s->context)
+    if (s->context) {
+        pthread_mutex_lock(&s->streams_lock);
+        s->ending = true;
+        pthread_mutex_unlock(&s->streams_lock);
+        for (unsigned i = 0; i < LAST_TURNS && da_streams_sending(s); i++)
+            cm_sleep_ms(10);
         mg_stop(s->context);
+    }
     pthread_mutex_destroy(&s->streams_lock);
     da_core_deinit(&s->core);
     free(s);

@@ -17,7 +17,12 @@ struct da_server {
     char audit[1100];
     pthread_mutex_t streams_lock;
     unsigned stream_count;
+    unsigned sending; // streams whose threads have not sent their last message
+    bool ending;      // every client gets a last message
 };
+
+// Streams that have not come to their end, once the server is ending.
+unsigned da_streams_sending(da_server *s);
 
 // stream.c: the WebSocket's handlers; cbdata is the da_server.
 int da_stream_connect(const struct mg_connection *c, void *cbdata);

@@ -30,7 +30,23 @@ static double interval_ns(const da_stream *s, double hz)
     return 1e9 / rate;
 }
 
-// Sleeps until the moment, or until the client has gone; true: go on.
+static bool is_ending(da_server *server)
+{
+    pthread_mutex_lock(&server->streams_lock);
+    bool ending = server->ending;
+    pthread_mutex_unlock(&server->streams_lock);
+    return ending;
+}
+
+unsigned da_streams_sending(da_server *s)
+{
+    pthread_mutex_lock(&s->streams_lock);
+    unsigned sending = s->sending;
+    pthread_mutex_unlock(&s->streams_lock);
+    return sending;
+}
+
+// Sleeps until the moment, or until the client or the server ends; false: the client has gone.
 static bool sleep_until(da_stream *s, uint64_t moment)
 {
     for (;;) {
@@ -40,7 +56,7 @@ static bool sleep_until(da_stream *s, uint64_t moment)
         uint64_t now = cm_monotonic_ns();
         if (stop)
             return false;
-        if (now >= moment)
+        if (now >= moment || is_ending(s->server))
             return true;
         uint64_t ms = (moment - now + 999999) / 1000000;
         cm_sleep_ms(ms < NAP_MS ? (uint32_t)ms : NAP_MS);
@@ -70,18 +86,22 @@ static void *stream_thread(void *context)
         double interval = interval_ns(s, hz);
         if (!sleep_until(s, sent_ns + (sent_ns ? (uint64_t)interval : 0)))
             break;
+        bool last = is_ending(s->server);
         uint64_t now = da_core_version(&s->server->core);
-        if (now == version && cm_monotonic_ns() - sent_ns < LONGEST_QUIET) {
+        if (!last && now == version && cm_monotonic_ns() - sent_ns < LONGEST_QUIET) {
             if (!sleep_until(s, cm_monotonic_ns() + 10000000))
                 break;
             continue;
         }
         version = now;
         sent_ns = cm_monotonic_ns();
-        if (!send_message(s, &out, window_s, 1e9 / interval))
+        if (!send_message(s, &out, window_s, 1e9 / interval) || last)
             break;
     }
     cm_out_deinit(&out);
+    pthread_mutex_lock(&s->server->streams_lock);
+    s->server->sending--;
+    pthread_mutex_unlock(&s->server->streams_lock);
     return NULL;
 }
 
@@ -93,8 +113,7 @@ int da_stream_connect(const struct mg_connection *c, void *cbdata)
     da_server *server = cbdata;
     (void)c;
     pthread_mutex_lock(&server->streams_lock);
-    bool room = server->stream_count < DA_STREAMS;
-    server->stream_count += room;
+    bool room = server->stream_count < DA_STREAMS && !server->ending;
     pthread_mutex_unlock(&server->streams_lock);
     return room ? 0 : 1;
 }
@@ -104,6 +123,9 @@ void da_stream_ready(struct mg_connection *c, void *cbdata)
     da_server *server = cbdata;
     da_request r = da_request_of(c);
     bool given = false;
+    pthread_mutex_lock(&server->streams_lock);
+    server->stream_count++; // until da_stream_close, which follows whatever happens
+    pthread_mutex_unlock(&server->streams_lock);
     da_stream *s = calloc(1, sizeof *s);
     if (!s)
         return;
@@ -112,7 +134,11 @@ void da_stream_ready(struct mg_connection *c, void *cbdata)
     da_query_number(r.query, "hz", 1, 60, &given, &s->hz);
     da_query_number(r.query, "window", 0.1, 60, &given, &s->window_s);
     pthread_mutex_init(&s->lock, NULL);
-    if (pthread_create(&s->thread, NULL, stream_thread, s) != 0) {
+    pthread_mutex_lock(&server->streams_lock);
+    bool begun = pthread_create(&s->thread, NULL, stream_thread, s) == 0;
+    server->sending += begun;
+    pthread_mutex_unlock(&server->streams_lock);
+    if (!begun) {
         pthread_mutex_destroy(&s->lock);
         free(s);
         return;

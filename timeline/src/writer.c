@@ -22,6 +22,8 @@ struct tm_writer {
     cm_buf index; // tm_index_entry
     bool index_given_up;
     cm_buf out, scratch;
+    tm_row_watcher watcher;
+    void *watcher_context;
     cm_status status; // the first failure, kept
     char sentence[640];
 };
@@ -102,8 +104,26 @@ int64_t tm_writer_string(tm_writer *w, const char *text, size_t len)
     return id;
 }
 
+void tm_writer_watch(tm_writer *w, tm_row_watcher watcher, void *context)
+{
+    w->watcher = watcher;
+    w->watcher_context = context;
+}
+
+const char *tm_writer_text(const tm_writer *w, int64_t id, size_t *out_len)
+{
+    *out_len = 0;
+    if (id < 1 || (uint64_t)id > tm_intern_count(&w->strings))
+        return "";
+    const tm_intern_ref *ref = tm_intern_get(&w->strings, (size_t)id - 1);
+    *out_len = ref->len;
+    return (const char *)w->strings.text.data + ref->offset;
+}
+
 void tm_writer_row(tm_writer *w, tm_kind kind, const int64_t *values)
 {
+    if (w->watcher)
+        w->watcher(w->watcher_context, w, kind, values);
     if (w->status != CM_OK)
         return;
     cm_buf *pending = &w->pending[kind];

@@ -20,7 +20,8 @@ typedef struct vw_capture_options {
     inj_channel_size channel;
     co_counters_options counters;
     co_etw_options etw;
-    bool no_hooks; // nothing goes into the processes
+    bool no_hooks;                // nothing goes into the processes
+    struct vw_live_capture *live; // NULL: not in the live view
 } vw_capture_options;
 
 typedef struct vw_capture_result {

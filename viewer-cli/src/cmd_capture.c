@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // `ortscope run`, `ortscope attach`, `ortscope detach` (Windows).
 #include "capture_counters.h"
+#include "capture_live.h"
 #include "capture_loop.h"
 #include "capture_stop.h"
 #include "commands.h"
 #include "etw_words.h"
+#include "live_server.h"
 #include "summary_view.h"
 #include "timeline_input.h"
 
@@ -21,6 +23,8 @@ typedef struct capture_args {
     bool quiet, strict, no_children, no_hooks, command_line;
     vw_number duration, rings, ring_kib, etw_buffers;
     vw_counter_args counters;
+    bool live;
+    vw_live_args live_args;
 } capture_args;
 
 // "sample:3" is `word` and a number from 1 to 65535.
@@ -191,6 +195,23 @@ static int finish(const capture_args *a, const vw_capture_result *result, cm_sta
     return 0;
 }
 
+// With --live: the server, before anything is started, and the capture's place in it.
+static cm_status open_live(const capture_args *a, vw_capture_options *options, da_server **out)
+{
+    const da_host host = {.export_file = vw_live_export};
+    if (!a->live)
+        return CM_OK;
+    CM_TRY(vw_live_start(&a->live_args, &host, out));
+    vw_live_announce(&a->live_args, *out);
+    return vw_live_capture_create(*out, options->counters.hz, &options->live);
+}
+
+static void close_live(vw_capture_options *options, da_server *server)
+{
+    da_server_stop(server);
+    vw_live_capture_destroy(options->live);
+}
+
 static int run_run(vw_io *io, const void *args, int operand_count, char **operands)
 {
     (void)io;
@@ -198,17 +219,24 @@ static int run_run(vw_io *io, const void *args, int operand_count, char **operan
     vw_capture_options options;
     vw_capture_result result;
     inj_target *target = NULL;
+    da_server *server = NULL;
     vw_stop_install();
     cm_status status = read_options(a, &options);
     if (status == CM_OK)
+        status = open_live(a, &options, &server);
+    if (status == CM_OK)
         status = inj_launch(operand_count, operands, &target);
-    if (status != CM_OK)
-        return vw_failure(status);
+    if (status != CM_OK) {
+        int code = vw_failure(status);
+        close_live(&options, server);
+        return code;
+    }
     // The program writes to our terminal: a moving line would get in its way.
     options.progress = !a->quiet && cm_is_terminal(CM_STDERR) && !cm_is_terminal(CM_STDOUT);
     status = vw_capture(target, true, &options, &result);
     int code = finish(a, &result, status);
     vw_await_program(&result);
+    close_live(&options, server);
     return code || !result.target_exited ? code : (int)result.exit_code;
 }
 
@@ -221,17 +249,25 @@ static int run_attach(vw_io *io, const void *args, int operand_count, char **ope
     vw_capture_result result;
     inj_target *target = NULL;
     uint32_t pid = 0;
+    da_server *server = NULL;
     vw_stop_install();
     cm_status status = read_options(a, &options);
     if (status == CM_OK)
         status = inj_resolve(operands[0], &pid);
     if (status == CM_OK)
+        status = open_live(a, &options, &server);
+    if (status == CM_OK)
         status = a->no_hooks ? inj_open_to_watch(pid, NULL, &target) : inj_open(pid, &target);
-    if (status != CM_OK)
-        return vw_failure(status);
+    if (status != CM_OK) {
+        int code = vw_failure(status);
+        close_live(&options, server);
+        return code;
+    }
     options.progress = !a->quiet && cm_is_terminal(CM_STDERR);
     status = vw_capture(target, false, &options, &result);
-    return finish(a, &result, status);
+    int code = finish(a, &result, status);
+    close_live(&options, server);
+    return code;
 }
 
 static int run_detach(vw_io *io, const void *args, int operand_count, char **operands)
@@ -289,6 +325,9 @@ static const vw_option capture_options[] = {
      "threads that can be recorded at the same time (default 64)"},
     {"ring-size", 0, VW_COUNT, offsetof(capture_args, ring_kib), "KIB",
      "memory per thread in KiB, a power of two (default 1024)"},
+    {"live", 0, VW_FLAG, offsetof(capture_args, live), NULL,
+     "show it in the browser while it is recorded"},
+    VW_LIVE_OPTIONS(capture_args, live_args),
 };
 #define CAPTURE_OPTIONS                                                                            \
     .options = capture_options, .option_count = sizeof capture_options / sizeof *capture_options,  \

@@ -9,6 +9,7 @@
 
 #include "collector/clock.h"
 #include "common/status.h"
+#include "timeline/timeline.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,6 +74,16 @@ void co_target_end(co_capture *c, uint32_t id, int reason, int64_t exit_code);
 
 // A remark of our own in the timeline; target 0: about the capture.
 void co_capture_log(co_capture *c, uint32_t target_id, int level, const char *text);
+
+// A mark of the user's.
+void co_capture_mark(co_capture *c, const char *text);
+
+// Sees every row on its way into the file (timeline.h: tm_writer_watch), from now on.
+void co_capture_watch(co_capture *c, tm_row_watcher watcher, void *context);
+
+// Makes rows of what was read and hands them to the writer, without the file being touched: those
+// who watch see them now. co_capture_flush does the same.
+void co_capture_settle(co_capture *c);
 
 cm_status co_capture_flush(co_capture *c);
 

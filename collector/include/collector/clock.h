@@ -21,7 +21,7 @@ typedef struct co_anchor {
 // The reading with the least doubt of several.
 co_anchor co_anchor_now(void);
 
-#define CO_ANCHORS 64u
+#define CO_ANCHORS 512u
 
 typedef struct co_clock {
     co_anchor first;              // time 0

@@ -52,5 +52,5 @@ void da_live_state(da_live *l, da_state state, double speed);
 void da_live_file_bytes(da_live *l, uint64_t bytes);
 void da_live_dropped(da_live *l, uint64_t rows); // in all, of the queue
 
-// Rises with every change.
+// Rises with every change; stands still while paused.
 uint64_t da_live_version(da_live *l);

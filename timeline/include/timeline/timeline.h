@@ -105,6 +105,15 @@ int64_t tm_writer_string(tm_writer *w, const char *text, size_t len);
 // Copies one row of tm_kind_get(kind)->column_count values. Flushes by itself when a block is full.
 void tm_writer_row(tm_writer *w, tm_kind kind, const int64_t *values);
 
+// Sees every row that is handed to the writer, on the thread that does; must not take long.
+typedef void (*tm_row_watcher)(void *context, const tm_writer *w, tm_kind kind,
+                               const int64_t *values);
+void tm_writer_watch(tm_writer *w, tm_row_watcher watcher, void *context);
+
+// What an id of tm_writer_string stands for, without a NUL; valid until the next string comes. ""
+// with *out_len 0 for ids that it did not give.
+const char *tm_writer_text(const tm_writer *w, int64_t id, size_t *out_len);
+
 // Puts every gathered row into the file and hands the bytes to the operating system.
 cm_status tm_writer_flush(tm_writer *w);
 

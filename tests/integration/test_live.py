@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The live view while a real program runs: the figures move, agree with the file, and clients can
+do what they may."""
+import os
+import sys
+import time
+
+import harness as h
+import looping
+
+sys.path.insert(0, os.path.join(h.ROOT, "tests/live"))
+import client as live  # noqa: E402
+import shapes  # noqa: E402
+
+
+def opened(program):
+    h.wait_until(lambda: live.address_of(program.err), "address of the live view", program=program)
+    return live.Client(program.err)
+
+
+def capture_of(client, number=0):
+    return client.json("/api/v1/metrics/current")["captures"][number]
+
+
+def runs_of(capture):
+    return sum(s["runs"] for s in capture["sessions"])
+
+
+def attach_moves(c):
+    """attach --live: figures move with the program, and at the end they are the file's."""
+    target = looping.Looping(c)
+    trace = c.folder + "/attach.ortl"
+    capture = h.attach(c.folder, "attach", target.pid, trace, "--live", "--no-open")
+    client = opened(capture)
+    h.wait_until(lambda: client.json("/api/v1/metrics/current")["captures"] and
+                 runs_of(capture_of(client)) > 20, "runs in the live view", program=capture)
+    first = runs_of(capture_of(client))
+    target.more_runs(50)
+    h.wait_until(lambda: runs_of(capture_of(client)) >= first + 40, "more runs", program=capture)
+    current = capture_of(client)
+    c.equal("it records", (current["mode"], current["state"]), ("live", "recording"))
+    c.equal("nothing is missing", (current["lost_events"], current["dropped_rows"]), (0, 0))
+    c.equal("one session", len(current["sessions"]), 1)
+    session = current["sessions"][0]
+    c.true("latency of the window", session["window"]["latency_us"]["p50"] > 0)
+    timeline = client.json("/api/v1/timeline")
+    c.true("operators of a run", len(timeline["ops"]["kernel"]) > 100,
+           len(timeline["ops"]["kernel"]))
+    c.equal("from memory", timeline["source"], "memory")
+    old = client.json("/api/v1/timeline?session=%d&run=%d" % (
+        session["session"], timeline["runs"][0]["run"]))
+    c.equal("the same run again", old["ops"]["kernel"], timeline["ops"]["kernel"])
+    for path in shapes.get_paths():
+        problems = shapes.check_get(client, path)
+        c.equal("as documented: " + path, problems, [])
+
+    stream = client.stream("hz=60")
+    numbers = [m["captures"][0]["time_s"] for m in (stream.message() for _ in range(10))]
+    c.true("messages go on", numbers == sorted(numbers) and numbers[-1] > numbers[0], numbers)
+
+    c.equal("a mark", client.control(action="mark", text="here")[0], 200)
+    h.wait_until(lambda: client.json("/api/v1/metrics/history")["marks"], "the mark",
+                 program=capture)
+    c.equal("seeking is for recordings", client.control(action="seek", to_s=1)[0], 409)
+    c.equal("pause", client.control(action="pause")[0], 200)
+    c.equal("it is paused", capture_of(client)["state"], "paused")
+    c.equal("resume", client.control(action="resume")[0], 200)
+    c.equal("detach", client.control(action="detach")[0], 200)
+    last = None
+    try:
+        while True:
+            last = stream.message()["captures"][0]
+    except (EOFError, ConnectionResetError):
+        pass
+    c.equal("ortscope ends", capture.wait(), 0)
+    target.finish(c)
+    c.equal("the last message says so", last["state"], "ended")
+    summary = h.summary(trace)
+    c.equal("runs: live and file", runs_of(last), sum(s["runs"] for s in summary["sessions"]))
+    whole, file = last["sessions"][0]["total"]["latency_us"], summary["sessions"][0]["latency_us"]
+    for name in ("min", "p50", "p95", "p99", "max"):
+        c.true("%s: live and file" % name, abs(whole[name] - file[name]) <= 0.002 * file[name] + 0.01,
+               (whole[name], file[name]))
+    marks = [row["text"] for row in h.load(trace).rows("mark")]
+    c.equal("the mark is in the file", marks, ["here"])
+
+
+def run_ends(c):
+    """run --live: the program's exit code, the figures of children, a client that stays."""
+    trace = c.folder + "/run.ortl"
+    stop = c.folder + "/stop"
+    program = h.Program(c.folder, "run", [h.ORTSCOPE, "run", "-q", "--live", "--no-open", "-o",
+                                          trace, "--"] + h.node_arguments(
+        looping.VERSION, "--stop-file", stop, "--seconds", h.FOREVER, "--exit-code", 5))
+    client = opened(program)
+    h.wait_until(lambda: client.json("/api/v1/metrics/current")["captures"] and
+                 runs_of(capture_of(client)) > 5, "runs in the live view", program=program)
+    streams = [client.stream("hz=%d" % hz) for hz in (1, 10, 60)]
+    for stream in streams:
+        c.true("a message", stream.message()["captures"])
+    h.touch(stop)
+    c.equal("the program's own code", program.wait(), 5)
+    c.true("every client was told the end", all(stream.ends() for stream in streams))
+    c.true("the file is whole", h.summary(trace)["sessions"][0]["runs"] > 5)
+
+
+if __name__ == "__main__":
+    h.run_tests("test_live", [attach_moves, run_ends])

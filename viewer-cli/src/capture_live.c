@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "capture_live.h"
+
+#include "common/os.h"
+#include "dashboard/feed.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTLE_NS 20000000u // how long rows wait before the live view sees them
+#define MARKS     8u
+
+struct vw_live_capture {
+    da_server *server;
+    double counters_hz;
+    da_live *live;
+    da_feed *feed;
+    uint64_t settled_ns;
+    atomic_bool wants_end;
+    atomic_uint number;
+    // What clients asked for; the capture's thread only tries for the lock.
+    pthread_mutex_t lock;
+    char marks[MARKS][DA_MARK_BYTES + 1];
+    size_t mark_count;
+};
+
+static cm_status ask_for_mark(vw_live_capture *l, const char *text)
+{
+    pthread_mutex_lock(&l->lock);
+    bool room = l->mark_count < MARKS;
+    if (room)
+        snprintf(l->marks[l->mark_count++], sizeof *l->marks, "%s", text);
+    pthread_mutex_unlock(&l->lock);
+    return room ? CM_OK : cm_fail(CM_UNSUPPORTED, "Too many marks at once.");
+}
+
+static cm_status control(void *context, const da_control *c)
+{
+    vw_live_capture *l = context;
+    if (atomic_load(&l->wants_end))
+        return cm_fail(CM_UNSUPPORTED, "The capture has ended.");
+    switch (c->action) {
+    case DA_PAUSE:
+        da_live_state(l->live, DA_PAUSED, 1);
+        return CM_OK;
+    case DA_RESUME:
+        da_live_state(l->live, DA_RECORDING, 1);
+        return CM_OK;
+    case DA_MARK:
+        return ask_for_mark(l, c->text);
+    case DA_DETACH:
+        atomic_store(&l->wants_end, true);
+        return CM_OK;
+    default:
+        return cm_fail(CM_UNSUPPORTED, "That is for recordings that are replayed.");
+    }
+}
+
+cm_status vw_live_capture_create(da_server *server, double counters_hz, vw_live_capture **out)
+{
+    vw_live_capture *l = calloc(1, sizeof *l);
+    if (!l)
+        return cm_fail(CM_NO_MEMORY, "There is not enough memory for the live view.");
+    l->server = server;
+    l->counters_hz = counters_hz;
+    pthread_mutex_init(&l->lock, NULL);
+    *out = l;
+    return CM_OK;
+}
+
+void vw_live_capture_destroy(vw_live_capture *l)
+{
+    if (!l)
+        return;
+    da_feed_stop(l->feed);
+    da_live_destroy(l->live);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+uint32_t vw_live_capture_number(vw_live_capture *l)
+{
+    return atomic_load(&l->number);
+}
+
+// The capture goes on without the live view where there is no memory for it.
+void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path)
+{
+    tm_reader *reader = NULL;
+    if (!l)
+        return;
+    da_about about = {.file = path, .counters_hz = l->counters_hz};
+    if (tm_reader_open(path, &reader) == CM_OK)
+        about.header = tm_reader_header(reader);
+    cm_status status = da_live_create(&about, &l->live);
+    tm_reader_close(reader);
+    if (status == CM_OK)
+        status = da_feed_start(l->live, &l->feed);
+    if (status != CM_OK)
+        return;
+    co_capture_watch(capture, da_feed_row, l->feed);
+    const da_capture shown = {.live = l->live, .context = l, .control = control};
+    atomic_store(&l->number, da_server_add(l->server, &shown));
+}
+
+static void do_marks(vw_live_capture *l, co_capture *capture)
+{
+    if (pthread_mutex_trylock(&l->lock) != 0)
+        return;
+    for (size_t i = 0; i < l->mark_count; i++)
+        co_capture_mark(capture, l->marks[i]);
+    l->mark_count = 0;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void vw_live_turn(vw_live_capture *l, co_capture *capture, co_counters *counters)
+{
+    if (!l || !l->feed)
+        return;
+    uint64_t now = cm_monotonic_ns();
+    if (now - l->settled_ns < SETTLE_NS)
+        return;
+    l->settled_ns = now;
+    do_marks(l, capture);
+    co_counters_drain(counters, capture);
+    co_capture_settle(capture);
+    co_stats stats = co_capture_stats(capture);
+    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.file_bytes);
+}
+
+bool vw_live_wants_end(const vw_live_capture *l)
+{
+    return l && atomic_load(&l->wants_end);
+}
+
+void vw_live_end(vw_live_capture *l, co_capture *capture)
+{
+    if (!l || !l->feed)
+        return;
+    co_stats stats = co_capture_stats(capture);
+    co_capture_watch(capture, NULL, NULL);
+    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.file_bytes);
+    da_feed_stop(l->feed);
+    l->feed = NULL;
+    atomic_store(&l->wants_end, true);
+    da_live_state(l->live, DA_ENDED, 1);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// A capture in the live view: its rows go to the figures as they are made, and what clients ask
+// for is done between two turns of the capture's loop. The capture's thread waits for nobody here.
+#pragma once
+
+#include "collector/capture.h"
+#include "collector/counters.h"
+#include "dashboard/server.h"
+
+typedef struct vw_live_capture vw_live_capture;
+
+// `server` is borrowed. The capture is not seen before vw_live_begin.
+cm_status vw_live_capture_create(da_server *server, double counters_hz, vw_live_capture **out);
+// After the server has stopped.
+void vw_live_capture_destroy(vw_live_capture *l);
+// Its number in the live view; 0 before vw_live_begin.
+uint32_t vw_live_capture_number(vw_live_capture *l);
+
+// The following are called by the capture's thread; all take NULL.
+void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path);
+void vw_live_turn(vw_live_capture *l, co_capture *capture, co_counters *counters);
+bool vw_live_wants_end(const vw_live_capture *l);
+// Before the capture is closed; the figures stay.
+void vw_live_end(vw_live_capture *l, co_capture *capture);
