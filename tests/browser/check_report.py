@@ -54,6 +54,7 @@ class Tests(checks.Tests):
         work.mkdir(parents=True)
         for args in ([self.options.gold_maker], [self.options.maker, "busy.ortl"],
                      [self.options.maker, "hostile_page.ortl", "hostile"],
+                     [self.options.maker, "wide.ortl", "wide"],
                      [self.options.large_maker, "large.ortl", str(LARGE)]):
             subprocess.run([os.path.abspath(args[0]), *args[1:]], cwd=work, check=True)
 
@@ -105,6 +106,16 @@ class Tests(checks.Tests):
         self.ok(path.stat().st_size < MOST_BYTES, path.stat().st_size)
         self.ok("of 40,000 runs" in page.text("#left-out"), page.text("#left-out"))
         self.equal(page.text("[data-tile=runs] dd"), f"{self.summary('large.ortl')['sessions'][0]['runs']:,}")
+
+    def test_what_is_too_much_for_a_page_is_left_out(self):
+        page, path = self.report("wide.ortl")
+        self.quiet(page, "wide")
+        print(f"  20 sessions of 800 nodes: {path.stat().st_size} bytes")
+        self.ok(1_000_000 < path.stat().st_size < MOST_BYTES, path.stat().st_size)
+        self.ok("4 sessions with less time" in page.text("#left-out"), page.text("#left-out"))
+        self.ok("only the longest operators are drawn" in page.text("#left-out"), page.text("#left-out"))
+        self.ok("more operators are left out" in page.text("#operators"), page.text("#operators .note"))
+        self.ok(page.count("#inference-chart .op") > 10, "some are drawn")
 
     def test_what_is_no_timeline_makes_no_page(self):
         for args in (["report", "stump.ortl", "-o", "no.html"], ["report", "missing.ortl", "-o", "no.html"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// report_maker FILE [hostile]: a timeline for the page: 1200 runs of a model with some slow ones, a
-// second session with other threads and a Loop, memory, counters, a failed run. With `hostile`,
-// every name in it is a piece of HTML or script that must stay a name.
+// report_maker FILE [hostile|wide]: a timeline for the page: 1200 runs of a model with some slow
+// ones, a second session with other threads and a Loop, memory, counters, a failed run. With
+// `hostile`, every name in it is a piece of HTML or script that must stay a name.
 #include "timeline/timeline.h"
 
 #include <stdbool.h>
@@ -133,6 +133,36 @@ static void counters(int64_t end)
     }
 }
 
+static int64_t wide(void)
+{
+    enum { WIDE_SESSIONS = 20, WIDE_NODES = 800, WIDE_RUNS = 60 };
+    char node[200];
+    int64_t time = 1000000;
+    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\reader.exe"), 0);
+    ROW(module, 1, 1, 0, text("onnxruntime.dll"), text("1.20.1"), 0, 1, 0);
+    for (int64_t session = 1; session <= WIDE_SESSIONS; session++) {
+        snprintf(node, sizeof node, "C:\\models\\model_%d.onnx", (int)session);
+        ROW(session, session, 1, session * 1000, 40000000, 0, 0, text(node), -1, 0, 0, 0, 0,
+            text("CPUExecutionProvider"), 0, 100);
+        for (int64_t n = 0; n < WIDE_NODES; n++) {
+            snprintf(node, sizeof node,
+                     "/model/encoder/layers.%d/self_attention/query_key_value/%s/%d_%d",
+                     (int)n / 16, "MatMul_token_with_a_name_as_exporters_make_them_and_then_some_more_that_makes_it_longer", (int)session,
+                     (int)n);
+            ROW(kernel, session * 1000 + n, session, 1, 2000, text(node), text("MatMul"), 0, 13,
+                text("CPUExecutionProvider"), 0, 1, 0);
+        }
+        for (int64_t run = 1; run <= WIDE_RUNS; run++) {
+            int64_t begin = time;
+            for (int64_t n = 0; n < WIDE_NODES; n++, time += 1000)
+                ROW(op, session * 1000 + n, session, run, 100, time, 900, 0, 0);
+            time += run % 10 == 0 ? 4000000 : (int64_t)(random_number() % 50000);
+            ROW(run, session, run, 100, begin, time - begin, 0, 0, 1, 0, 0);
+        }
+    }
+    return time;
+}
+
 int main(int argc, char **argv)
 {
     tm_header header = {.ortscope_version = "0.1.0",
@@ -143,6 +173,10 @@ int main(int argc, char **argv)
     g_hostile = argc == 3 && strcmp(argv[2], "hostile") == 0;
     if (argc < 2 || tm_writer_create(argv[1], &header, &g_writer) != CM_OK)
         return 2;
+    if (argc == 3 && strcmp(argv[2], "wide") == 0) {
+        counters(wide());
+        return tm_writer_close(g_writer) == CM_OK ? 0 : 1;
+    }
     describe();
     int64_t time = 100000000;
     for (int64_t run = 1; run <= RUNS; run++) {

@@ -26,4 +26,4 @@ void vw_session_flops_json(cm_json *j, const an_summary *s, const an_session *n)
 
 // Where the processors' time went: a table; the object "threads".
 void vw_threads_text(vw_io *io, const an_summary *s);
-void vw_threads_json(cm_json *j, const an_summary *s);
+void vw_threads_json(cm_json *j, const an_summary *s, size_t most);

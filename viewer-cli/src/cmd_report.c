@@ -58,8 +58,8 @@ static cm_status name_output(const char *input, char *out, size_t capacity)
     return CM_OK;
 }
 
-static cm_status write_page(vw_io *io, const report_args *a, const vw_rp_report *r,
-                            uint64_t *out_bytes, char *name, size_t capacity)
+static cm_status write_page(vw_io *io, const report_args *a, vw_rp_report *r, uint64_t *out_bytes,
+                            char *name, size_t capacity)
 {
     bool to_stdout = a->output && strcmp(a->output, "-") == 0;
     if (a->output)

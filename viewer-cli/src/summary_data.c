@@ -197,8 +197,9 @@ static bool is_shown(const an_session *n, const vw_summary_limits *limits)
 
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
 {
-    vw_summary_json_within(io, s, energy,
-                           &(vw_summary_limits){NULL, VW_SUMMARY_OPS, VW_SUMMARY_OUTLIERS});
+    vw_summary_json_within(
+        io, s, energy,
+        &(vw_summary_limits){NULL, VW_SUMMARY_OPS, VW_SUMMARY_OUTLIERS, VW_SUMMARY_THREADS});
 }
 
 void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
@@ -229,7 +230,7 @@ void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *ene
             json_session(j, s, &s->sessions[i], limits);
     cm_json_end(j);
     vw_counters_json(j, s, energy);
-    vw_threads_json(j, s);
+    vw_threads_json(j, s, limits->threads);
     json_messages(j, s);
     cm_json_key(j, "ort_events");
     cm_json_uint(j, s->ort_events);

@@ -22,12 +22,13 @@ typedef struct vw_summary_choice {
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
 void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy);
-// The same of some sessions and with so many operators and outliers of each.
+// The same of some sessions and with so many operators and outliers of each, and so many threads.
 #define VW_SUMMARY_OPS      1000
 #define VW_SUMMARY_OUTLIERS 200
+#define VW_SUMMARY_THREADS  4096
 typedef struct vw_summary_limits {
     const cm_map *sessions; // by id; NULL: all
-    size_t ops, outliers;
+    size_t ops, outliers, threads;
 } vw_summary_limits;
 void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
                             const vw_summary_limits *limits);

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #define TEXT_THREADS 10
-#define JSON_THREADS 4096
 
 static void ns_cell(vw_table *t, double ns)
 {
@@ -120,7 +119,7 @@ static void json_thread(cm_json *j, const an_thread_times *n)
     cm_json_end(j);
 }
 
-void vw_threads_json(cm_json *j, const an_summary *s)
+void vw_threads_json(cm_json *j, const an_summary *s, size_t most)
 {
     const an_threads *t = s->threads;
     cm_json_key(j, "threads");
@@ -128,7 +127,7 @@ void vw_threads_json(cm_json *j, const an_summary *s)
         cm_json_null(j);
         return;
     }
-    size_t count = an_threads_count(t), shown = count < JSON_THREADS ? count : JSON_THREADS;
+    size_t count = an_threads_count(t), shown = count < most ? count : most;
     cm_json_begin_object(j, CM_JSON_INDENTED);
     vw_json_number(j, "profile_interval_us", an_threads_interval_ns(t) / 1e3, 3);
     cm_json_key(j, "idle");

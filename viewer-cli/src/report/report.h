@@ -23,19 +23,21 @@
 #include "diff_view.h"
 #include "summary_view.h"
 
-#define VW_RP_SESSIONS        16    // shown in full, those with the most time
-#define VW_RP_POINTS          6000  // latencies of all sessions
-#define VW_RP_SESSION_POINTS  2000  // of one
-#define VW_RP_FAILED          50    // failed runs of a session, beside those
-#define VW_RP_OUTLIERS        400   // told one by one, of all sessions
-#define VW_RP_OUTLIER_RUNS    6     // of a session that are shown in full
-#define VW_RP_BINS            64    // of a histogram
-#define VW_RP_RUNS            40    // in full
-#define VW_RP_OPS             20000 // operators of all of them
-#define VW_RP_READ_OPS        16384 // of one run, before the longest are chosen
-#define VW_RP_PIECES          4000  // of threads' time, of all of them
-#define VW_RP_TABLE_OPS       3000  // rows in the tables of operators, of all sessions
-#define VW_RP_MEMORY_POINTS   300   // of one session
+#define VW_RP_MOST_BYTES      1950000 // else operators and outliers are told in half the number, ...
+#define VW_RP_SESSIONS        16      // shown in full, those with the most time
+#define VW_RP_POINTS          6000    // latencies of all sessions
+#define VW_RP_SESSION_POINTS  2000    // of one
+#define VW_RP_FAILED          50      // failed runs of a session, beside those
+#define VW_RP_OUTLIERS        400     // told one by one, of all sessions
+#define VW_RP_OUTLIER_RUNS    6       // of a session that are shown in full
+#define VW_RP_BINS            64      // of a histogram
+#define VW_RP_RUNS            40      // in full
+#define VW_RP_OPS             20000   // operators of all of them
+#define VW_RP_READ_OPS        16384   // of one run, before the longest are chosen
+#define VW_RP_PIECES          4000    // of threads' time, of all of them
+#define VW_RP_TABLE_OPS       3000    // rows in the tables of operators, of all sessions
+#define VW_RP_MEMORY_POINTS   300     // of one session
+#define VW_RP_THREADS         50      // of the machine, those with the most time
 #define VW_RP_COUNTERS        48
 #define VW_RP_COUNTER_BUCKETS 240
 
@@ -95,6 +97,7 @@ typedef struct vw_rp_run {
 
 typedef struct vw_rp_kernel {
     int64_t id, node, op_type, domain, provider; // strings of the reader
+    bool used;                                   // by an operator that is kept
 } vw_rp_kernel;
 
 typedef struct vw_rp_runs {
@@ -114,6 +117,8 @@ typedef struct vw_rp_runs {
 int64_t vw_rp_run_key(int64_t session, int64_t run);
 cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_summary *s,
                           const an_source *source);
+// Drops the shortest operators of each run until all have no more than so many.
+void vw_rp_runs_keep(vw_rp_runs *r, size_t ops);
 void vw_rp_runs_deinit(vw_rp_runs *r);
 
 // The runs of a session that took most of their usual time, those first. How many were written.
@@ -171,10 +176,11 @@ typedef struct vw_rp_report {
     vw_rp_memory memory;
     vw_rp_counters counters;
     const vw_diff *diff; // NULL: nothing to compare with
+    size_t shrink;       // what is told one by one, divided by this
 } vw_rp_report;
 
 // What the summary does not have, as a JSON object.
 void vw_rp_report_json(cm_out *out, const vw_rp_report *r);
 
 // The whole page. `io` is where other writers of JSON are used to write to.
-void vw_rp_page(cm_out *out, const vw_io *io, const vw_rp_report *r);
+void vw_rp_page(cm_out *out, const vw_io *io, vw_rp_report *r);

@@ -109,7 +109,8 @@ static void json_session(cm_json *j, const vw_rp_report *r, size_t at)
     cm_json_bool(j, s->decimated);
     json_points(j, "points", s->points, s->point_count);
     json_points(j, "failed", s->failed, s->failed_count);
-    vw_rp_outliers_json(j, r->summary, s->session->id, VW_RP_OUTLIERS / r->latency.count);
+    vw_rp_outliers_json(j, r->summary, s->session->id,
+                        VW_RP_OUTLIERS / r->latency.count / r->shrink);
     json_memory(j, &r->memory, at);
     cm_json_end(j);
 }
@@ -208,6 +209,10 @@ static void json_kernels(cm_json *j, const vw_rp_runs *runs)
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < runs->kernel_count; i++) {
         const vw_rp_kernel *k = &runs->kernels[i];
+        if (!k->used) {
+            cm_json_int(j, 0);
+            continue;
+        }
         cm_json_begin_array(j, CM_JSON_ONE_LINE);
         cm_json_string(j, tm_reader_string(runs->reader, k->node));
         cm_json_string(j, tm_reader_string(runs->reader, k->op_type));

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define LONGEST_STRING 2000 // bytes as JSON
-#define MOST_DIFF_OPS  60   // of a model: those that changed most
+#define MOST_SHRINK    64
+#define MOST_DIFF_OPS  12 // of a model: those that changed most
 
 typedef struct filter {
     cm_out *to;
@@ -77,9 +78,11 @@ static size_t at_most(size_t value, size_t most)
 
 static void put_summary(vw_io *io, const vw_rp_report *r)
 {
-    size_t ops = r->latency.count ? VW_RP_TABLE_OPS / r->latency.count : 0;
-    // Of the outliers the report has its own choice.
-    vw_summary_limits limits = {&r->latency.by_id, at_most(ops, VW_SUMMARY_OPS), 0};
+    size_t ops = r->latency.count ? VW_RP_TABLE_OPS / r->latency.count / r->shrink : 0;
+    vw_summary_limits limits = {.sessions = &r->latency.by_id,
+                                .ops = at_most(ops, VW_SUMMARY_OPS),
+                                .outliers = 0, // the report has its own choice of them
+                                .threads = VW_RP_THREADS};
     vw_summary_json_within(io, r->summary, &r->energy, &limits);
 }
 
@@ -94,7 +97,7 @@ static void put_diff(vw_io *io, const vw_diff *v)
     for (size_t i = 0; i < diff.matched_count; i++) {
         an_diff_group *g = &groups[diff.group_count++];
         *g = v->diff->groups[i];
-        g->nodes.count = at_most(g->nodes.count, MOST_DIFF_OPS);
+        g->nodes.count = 0; // the page shows types
         g->types.count = at_most(g->types.count, MOST_DIFF_OPS);
     }
     for (size_t i = v->diff->matched_count; i < v->diff->group_count; i++)
@@ -104,12 +107,11 @@ static void put_diff(vw_io *io, const vw_diff *v)
     vw_diff_json(io, &part);
 }
 
-void vw_rp_page(cm_out *out, const vw_io *io, const vw_rp_report *r)
+static void put_data(cm_out *out, const vw_io *io, const vw_rp_report *r)
 {
     filter f = {.to = out};
     vw_io inner = *io;
     cm_out_init_sink(&inner.out, pass, &f);
-    cm_out_bytes(out, vw_report_head, vw_report_head_size);
     cm_out_text(&inner.out, "{\"summary\":");
     put_summary(&inner, r);
     cm_out_text(&inner.out, ",\"report\":");
@@ -122,5 +124,24 @@ void vw_rp_page(cm_out *out, const vw_io *io, const vw_rp_report *r)
     cm_out_char(&inner.out, '}');
     cm_out_flush(&inner.out);
     cm_out_deinit(&inner.out);
+}
+
+void vw_rp_page(cm_out *out, const vw_io *io, vw_rp_report *r)
+{
+    size_t most = VW_RP_MOST_BYTES - vw_report_head_size - vw_report_tail_size;
+    cm_out data;
+    cm_out_init_memory(&data);
+    for (r->shrink = 1;; r->shrink *= 2) {
+        cm_out_clear(&data);
+        vw_rp_runs_keep(&r->runs, VW_RP_OPS / r->shrink);
+        put_data(&data, io, r);
+        if (data.buf.len <= most || r->shrink >= MOST_SHRINK)
+            break;
+    }
+    cm_out_bytes(out, vw_report_head, vw_report_head_size);
+    cm_out_bytes(out, data.buf.data, data.buf.len);
     cm_out_bytes(out, vw_report_tail, vw_report_tail_size);
+    if (cm_out_flush(&data) != CM_OK && out->status == CM_OK)
+        out->status = data.status;
+    cm_out_deinit(&data);
 }

@@ -177,9 +177,11 @@ static int by_thread_and_begin(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-static void keep_longest(vw_rp_runs *r)
+void vw_rp_runs_keep(vw_rp_runs *r, size_t ops)
 {
-    size_t most = r->count ? VW_RP_OPS / r->count : 0;
+    size_t most = r->count ? ops / r->count : 0;
+    for (size_t i = 0; i < r->kernel_count; i++)
+        r->kernels[i].used = false;
     for (size_t i = 0; i < r->count; i++) {
         vw_rp_run *run = &r->runs[i];
         if (run->op_count > most) {
@@ -188,6 +190,8 @@ static void keep_longest(vw_rp_runs *r)
         }
         if (run->op_count)
             qsort(run->ops, run->op_count, sizeof *run->ops, by_thread_and_begin);
+        for (size_t k = 0; k < run->op_count; k++)
+            r->kernels[run->ops[k].kernel].used = true;
     }
 }
 
@@ -225,7 +229,6 @@ cm_status vw_rp_runs_read(vw_rp_runs *r, const vw_rp_latency *l, const an_summar
     CM_TRY(choose_runs(r, l, s));
     CM_TRY(an_source_read(source, TM_BIT(op), r, take_ops));
     CM_TRY(read_kernels(r, source));
-    keep_longest(r);
     return join_machine(r, source);
 }
 
