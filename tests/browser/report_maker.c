@@ -147,8 +147,10 @@ static int64_t wide(void)
         for (int64_t n = 0; n < WIDE_NODES; n++) {
             snprintf(node, sizeof node,
                      "/model/encoder/layers.%d/self_attention/query_key_value/%s/%d_%d",
-                     (int)n / 16, "MatMul_token_with_a_name_as_exporters_make_them_and_then_some_more_that_makes_it_longer", (int)session,
-                     (int)n);
+                     (int)n / 16,
+                     "MatMul_token_with_a_name_as_exporters_make_them_and_then_some_more_that_"
+                     "makes_it_longer",
+                     (int)session, (int)n);
             ROW(kernel, session * 1000 + n, session, 1, 2000, text(node), text("MatMul"), 0, 13,
                 text("CPUExecutionProvider"), 0, 1, 0);
         }

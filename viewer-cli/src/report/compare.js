@@ -58,8 +58,11 @@ function changeColumns(most) {
   ];
 }
 
-// Half the width of the marks' scale, in percents.
-const scaleOf = (rows) => Math.max(5, ...rows.map((r) => Math.abs(r.change_percent.value) || 0)) * 1.2;
+// Half the width of the marks' scale, in percents: that of the times, whatever else changed.
+function scaleOf(rows) {
+  const times = rows.filter((r) => r.unit === 'us' && known(r.change_percent.value));
+  return Math.max(5, ...times.map((r) => Math.abs(r.change_percent.value))) * 1.3;
+}
 
 function groupCard(group) {
   const rows = METRICS.map(([key, title]) => ({

@@ -144,6 +144,33 @@ function statesCard(n) {
   );
 }
 
+// Who had the processors, of all programs on the machine.
+function threadsCard(summary) {
+  const list = ((summary.threads || {}).list || [])
+    .filter((t) => known(t.on_cpu_us) || known(t.sampled_us))
+    .slice(0, 12);
+  if (!list.length) return null;
+  const time = (key) => ({ num: true, value: (t) => fmtUs(t[key]) });
+  const some = (key) => list.some((t) => known(t[key]));
+  return card(
+    '',
+    'Who had the processors',
+    `The ${plural(list.length, 'thread')} with the most processor time, of all programs.`,
+    table(
+      [
+        { title: 'Program', classes: 'name', value: (t) => t.program || UNKNOWN },
+        { title: 'Thread', classes: 'name', value: (t) => [String(t.thread), t.name ? ` ${t.name}` : ''] },
+        some('on_cpu_us') && { title: 'On a processor', ...time('on_cpu_us') },
+        some('ready_us') && { title: 'Ready', ...time('ready_us') },
+        some('preempted_us') && { title: 'Preempted', ...time('preempted_us') },
+        some('sampled_us') && { title: 'By samples', ...time('sampled_us') },
+      ].filter(Boolean),
+      list,
+      'Threads',
+    ),
+  );
+}
+
 function energyCard(summary) {
   if (!summary.energy.length) return null;
   return card(
@@ -217,6 +244,7 @@ function machineSection(n, data) {
     'Machine',
     null,
     statesCard(n || { machine: {} }),
+    threadsCard(summary),
     devicesCard(summary),
     energyCard(summary),
     card(

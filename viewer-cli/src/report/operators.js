@@ -129,7 +129,7 @@ function operatorsSection(n, colors) {
     const most = Math.max(...rows.map((r) => r.share || 0)) || 1;
     count.textContent =
       matching.length === rows.length
-        ? `${fmtCount(rows.length)} rows`
+        ? plural(rows.length, 'row')
         : `${fmtCount(matching.length)} of ${fmtCount(rows.length)} rows, ${fmtPercent(matching.reduce((sum, r) => sum + (r.share || 0), 0))} of the time`;
     const more = shown.length - some.length;
     body.replaceChildren(
