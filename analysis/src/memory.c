@@ -284,3 +284,12 @@ const char *an_memory_source_name(an_memory_source source)
     static const char *const names[] = {"counted", "AllocatorGetStats", "arena"};
     return names[source];
 }
+
+size_t an_memory_course(const an_memory *m, double out[AN_MEMORY_COURSE])
+{
+    _Static_assert(AN_MEMORY_COURSE >= AN_TREND_POINTS, "every point has its place");
+    const an_trend *t = m->states.rows ? &m->states : &m->counted;
+    for (size_t i = 0; i < t->count; i++)
+        out[i] = not_below_0(t->points[i].value);
+    return t->count;
+}

@@ -302,6 +302,7 @@ static cm_status summarize_into(an_summary *s, tm_reader *reader)
     if (status != CM_END)
         return status;
     const char *damage = tm_reader_damage(reader);
+    s->unfinished = tm_reader_is_unfinished(reader);
     if (damage) {
         s->damage = malloc(strlen(damage) + 1);
         if (!s->damage)

@@ -19,7 +19,7 @@ static bool in_ranges(uint32_t code, const code_range *ranges, size_t count)
 }
 
 // The blocks that matter in file and tensor names; not the whole of Unicode's tables.
-static size_t code_width(uint32_t code)
+size_t cm_code_width(uint32_t code)
 {
     static const code_range zero[] = {
         {0x300, 0x36f}, {0x200b, 0x200d}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
@@ -56,7 +56,7 @@ static shown show_next(const char *text, size_t len, size_t *pos)
         return (shown){" ", 1, 1};
     if (!valid || cm_text_is_control(code))
         return (shown){"?", 1, 1};
-    return (shown){text + start, *pos - start, code_width(code)};
+    return (shown){text + start, *pos - start, cm_code_width(code)};
 }
 
 size_t cm_text_width(const char *text)

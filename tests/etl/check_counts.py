@@ -65,7 +65,7 @@ def main():
             continue
         run = subprocess.run(command + ["import", "--json", path], capture_output=True, timeout=300)
         if name in REFUSED:
-            if run.returncode != 5 or b"no recording" not in run.stderr:
+            if run.returncode != 1 or b"no recording" not in run.stderr:
                 problems.append(f"{name}: not refused as it should be: {run.returncode} {run.stderr!r}")
         elif run.returncode != 0:
             problems.append(f"{name}: exit code {run.returncode}: {run.stderr.decode(errors='replace')}")

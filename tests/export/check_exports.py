@@ -221,7 +221,7 @@ def check_failures(options):
                             (["basic.ortl", "-f", "chrome", "-t", "ops"], 2),
                             (["basic.ortl", "-f", "csv", "-o", "./basic.ortl"], 2),
                             (["basic.ortl", "-f", "csv", "-o", "many.ortl"], 2),
-                            (["basic.ortl", "-f", "csv", "--session", "99", "-o", "-"], 2),
+                            (["basic.ortl", "-f", "csv", "--session", "99", "-o", "-"], 1),
                             (["basic.ortl", "-f", "csv", "--from", "2", "--to", "1"], 2),
                             (["basic.ortl", "-f", "csv", "-o", "-", "--split-size", "1MB"], 2),
                             (["basic.ortl", "-f", "csv", "--split-size", "much"], 2),

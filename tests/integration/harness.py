@@ -50,7 +50,8 @@ class Program:
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(
                 [os.path.join(ROOT, "scripts/wine")] + self.arguments, cwd=ROOT,
-                stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+                stdin=stdin or subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+                env=dict(os.environ, COLUMNS="1000"))  # no sentence is broken into lines
         _running.append(self)
 
     def wait(self, timeout=TIMEOUT):

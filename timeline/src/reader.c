@@ -105,6 +105,11 @@ const char *tm_reader_damage(const tm_reader *r)
     return r->damage[0] ? r->damage : NULL;
 }
 
+bool tm_reader_is_unfinished(const tm_reader *r)
+{
+    return r->damage[0] && r->unfinished;
+}
+
 // What to do with the block whose head was read: *out_give when it is for the caller.
 static tm_step take_block(tm_reader *r, const tm_head *head, tm_block *out, bool *out_give,
                           cm_status *out_status)
@@ -154,11 +159,13 @@ static tm_step step_by_scan(tm_reader *r, tm_block *out, bool *out_give, cm_stat
     tm_head head;
     *out_give = false;
     tm_step step = tm_reader_head(r, r->position, &head, out_status);
-    if (step == TM_STEP_EOF)
+    if (step == TM_STEP_EOF) {
+        r->unfinished = true;
         return tm_reader_stop(r,
                               "The file has no end mark: it is still being written, or its capture "
                               "was cut off. All its %llu bytes were read.",
                               (unsigned long long)r->position);
+    }
     if (step != TM_STEP_OK)
         return step;
     if (head.special != TM_SPECIAL_END)
@@ -180,6 +187,7 @@ cm_status tm_reader_next(tm_reader *r, tm_block *out)
         bool give, by_index = r->index != NULL;
         cm_status status = CM_OK;
         r->damage[0] = 0;
+        r->unfinished = false;
         tm_step step =
             by_index ? step_by_index(r, out, &give, &status) : step_by_scan(r, out, &give, &status);
         if (step == TM_STEP_ERROR)

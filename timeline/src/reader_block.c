@@ -21,9 +21,10 @@ tm_step tm_reader_stop(tm_reader *r, const char *fmt, ...)
 
 static tm_step stop_cut(tm_reader *r, uint64_t offset)
 {
+    r->unfinished = true;
     return tm_reader_stop(r,
-                          "The file ends in the middle of a block at byte %llu; everything before "
-                          "it was read.",
+                          "The file ends in the middle of a block at byte %llu: it is still being "
+                          "written, or was cut off. Everything before it was read.",
                           (unsigned long long)offset);
 }
 

@@ -5,6 +5,7 @@
 #include "reader_internal.h"
 
 #include "common/crc32.h"
+#include "common/file_format.h"
 #include "common/utf.h"
 
 #include <string.h>
@@ -178,7 +179,7 @@ static mp_result read_header(mp_input *in, tm_reader *r, header_parts *parts, bo
     return result;
 }
 
-static cm_status refuse(const char *name, mp_result result, bool ours, size_t len)
+static cm_status refuse(const char *name, mp_result result, bool ours, const void *data, size_t len)
 {
     if (ours && result == MP_CUT && len < TM_HEADER_BYTES_MAX)
         return cm_fail(CM_CORRUPT,
@@ -192,6 +193,10 @@ static cm_status refuse(const char *name, mp_result result, bool ours, size_t le
                        name);
     if (len == 0)
         return cm_fail(CM_CORRUPT, "\"%s\" is empty, not a timeline.", name);
+    const cm_file_format *format = cm_file_format_of(data, len);
+    if (format)
+        return cm_fail(CM_CORRUPT, "\"%s\" is not a timeline (.ortl): it is %s.%s%s", name,
+                       format->what, format->advice[0] ? " " : "", format->advice);
     return cm_fail(CM_CORRUPT,
                    "\"%s\" is not a timeline (.ortl) of ortscope, or less than its first 12 bytes.",
                    name);
@@ -207,9 +212,9 @@ cm_status tm_reader_load_header(tm_reader *r, const char *name)
     bool ours;
     mp_result result = read_header(&in, r, &parts, &ours);
     if (result != MP_OK)
-        return refuse(name, result, ours, len);
+        return refuse(name, result, ours, data, len);
     if (parts.has_crc && cm_crc32(0, data, (size_t)(parts.crc_key - data)) != parts.crc)
-        return refuse(name, MP_BAD, true, len);
+        return refuse(name, MP_BAD, true, data, len);
     if (parts.version != TM_VERSION)
         return cm_fail(CM_UNSUPPORTED,
                        "\"%s\" has version %llu of the timeline format, this program reads version "
@@ -218,7 +223,7 @@ cm_status tm_reader_load_header(tm_reader *r, const char *name)
     file_types types = {0};
     if (!parts.types.at || !parts.kinds.at || read_types(&parts.types, &types) != MP_OK ||
         read_kinds(&parts.kinds, &types, r) != MP_OK)
-        return refuse(name, MP_BAD, true, len);
+        return refuse(name, MP_BAD, true, data, len);
     r->begin = (uint64_t)(in.at - data);
     r->header.ortscope_version = r->ortscope_version;
     r->header.os = r->os;

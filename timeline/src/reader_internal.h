@@ -52,6 +52,7 @@ struct tm_reader {
 
     cm_buf values; // int64_t, the columns of the last block
     char damage[256];
+    bool unfinished; // the damage is no more than a missing end
 };
 
 // ------------------------------------------------------------------------------- reader_header.c

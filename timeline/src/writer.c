@@ -32,9 +32,7 @@ static cm_status keep_failure(tm_writer *w, cm_status status)
 {
     if (w->status == CM_OK) {
         w->status = status;
-        snprintf(w->sentence, sizeof w->sentence,
-                 "%.500s The timeline ends there; what was written before can be read.",
-                 cm_error_text(status));
+        snprintf(w->sentence, sizeof w->sentence, "%s", cm_error_text(status));
     }
     return cm_fail(w->status, "%s", w->sentence);
 }
@@ -77,6 +75,7 @@ cm_status tm_writer_create(const char *path, const tm_header *header, tm_writer 
     status = write_out(w);
     if (status != CM_OK) {
         cm_file_close(w->file);
+        cm_file_discard(path);
         cm_fail(status, "%s", w->sentence); // closing may have put another sentence
         free_writer(w);
         return status;

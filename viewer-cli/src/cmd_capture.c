@@ -160,7 +160,7 @@ static void print_summary(const char *path)
     vw_io io;
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
-    vw_summary_choice choice = {.energy = {(double)NAN, (double)NAN}};
+    vw_summary_choice choice = {.energy = {(double)NAN, (double)NAN}, .path = path};
     cm_status status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = an_summarize(reader, &summary);
@@ -185,8 +185,12 @@ static int finish(const capture_args *a, const vw_capture_result *result, cm_sta
     vw_stop_done(); // the file is whole; nobody reads a summary in a console that closes
     if (status == CM_OK && !a->quiet)
         print_summary(result->path);
-    if (status != CM_OK)
-        return vw_failure(status);
+    if (status != CM_OK) {
+        int code = vw_failure(status);
+        if (status == CM_IO && result->stats.runs)
+            vw_message("What was recorded before that can be read: \"%s\"", result->path);
+        return code;
+    }
     if (a->strict && result->stats.lost_events)
         return vw_failure(cm_fail(CM_DATA_LOST,
                                   "%llu events were lost; the summary says why. A larger "
@@ -290,25 +294,23 @@ static const vw_option capture_options[] = {
      "where the recording goes (default: ortscope-PROGRAM-PID.ortl)"},
     {"duration", 0, VW_DURATION, offsetof(capture_args, duration), "TIME",
      "stop recording after this time: 10s, 250ms, 5m"},
-    {"ops", 0, VW_TEXT, offsetof(capture_args, ops), "MODE",
-     "operators: all (default), off, sample:N (of every Nth run),\n"
-     "                           slow:50ms (of longer runs), slow:1% (of the slowest runs);\n"
-     "                           shim, shim:N: by ORT's own profiler"},
-    {"alloc", 0, VW_TEXT, offsetof(capture_args, alloc), "MODE",
+    {"ops", 0, VW_TEXT, offsetof(capture_args, ops), "all|off|shim|MODE:X",
+     "operators: all (default), off, sample:N (of every Nth run), slow:50ms (of longer runs), "
+     "slow:1% (of the slowest runs); shim, shim:N: by ORT's own profiler"},
+    {"alloc", 0, VW_TEXT, offsetof(capture_args, alloc), "stats|all|off",
      "memory: stats (default, per run and arena), all (every allocation), or off"},
-    {"ort-events", 0, VW_TEXT, offsetof(capture_args, ort_events), "MODE",
-     "what ONNX Runtime itself tells: on (default), off, or log: also its log and\n"
-     "                           arena growth (slower; before 1.30 until the program ends)"},
-    {"counters", 0, VW_TEXT, offsetof(capture_args, counters.counters), "LIST",
+    {"ort-events", 0, VW_TEXT, offsetof(capture_args, ort_events), "on|off|log",
+     "what ONNX Runtime itself tells: on (default), off, or log: also its log and arena growth "
+     "(slower; before 1.30 until the program ends)"},
+    {"counters", 0, VW_TEXT, offsetof(capture_args, counters.counters), "all|off|LIST",
      "all (default), off, or some of process,system,pdh,nvml"},
     {"hz", 0, VW_COUNT, offsetof(capture_args, counters.hz), "N",
      "samples of the counters a second, 1 to 1000 (default 50)"},
     {"max-overhead", 0, VW_TEXT, offsetof(capture_args, counters.max_overhead), "PERCENT",
      "sample less often rather than take more of a core (default 1)"},
     {"etw", 0, VW_WORDS, offsetof(capture_args, etw), "LIST",
-     "Windows' event tracing: some of kernel,ort,gpu (kernel,ort without a list);\n"
-     "                           needs administrator rights, or for ort and gpu membership in\n"
-     "                           the group Performance Log Users"},
+     "Windows' event tracing: some of kernel,ort,gpu (kernel,ort without a list); needs "
+     "administrator rights, or for ort and gpu membership in the group Performance Log Users"},
     {"etw-buffers", 0, VW_COUNT, offsetof(capture_args, etw_buffers), "N",
      "buffers of 128 KiB for event tracing (default: at least 64, as needed)"},
     {"no-hooks", 0, VW_FLAG, offsetof(capture_args, no_hooks), NULL,
@@ -343,6 +345,10 @@ const vw_command vw_command_run = {
         "that it starts are recorded too, until they end; when only they are left, ortscope says\n"
         "so, and Ctrl+C ends the recording. Messages and the summary go to standard error. Ctrl+C\n"
         "reaches the program; a second one stops the recording and leaves the program running.",
+    .examples = "ortscope run -- app.exe --fast\n"
+                "ortscope run -o trace.ortl --duration 30s -- python.exe serve.py\n"
+                "ortscope run --ops slow:1% --alloc all -- node.exe classify.js\n"
+                "ortscope run --etw -- app.exe  # context switches, as administrator",
     CAPTURE_OPTIONS,
     .min_operands = 1,
     .max_operands = 1 << 20,
@@ -357,6 +363,8 @@ const vw_command vw_command_attach = {
     .details = "Records until Ctrl+C, --duration, `ortscope detach`, or the end of the process, "
                "and leaves\n"
                "the process as it was. `ortscope list` shows which processes use ONNX Runtime.",
+    .examples = "ortscope attach 4242\n"
+                "ortscope attach app.exe --duration 10s -o trace.ortl",
     CAPTURE_OPTIONS,
     .min_operands = 1,
     .max_operands = 1,
@@ -368,6 +376,7 @@ const vw_command vw_command_detach = {
     .one_line = "Ends the recording of a process.",
     .usage = "PID|NAME",
     .details = "Takes ortscope out of the process, also if the ortscope that recorded it has died.",
+    .examples = "ortscope detach 4242",
     .min_operands = 1,
     .max_operands = 1,
     .run = run_detach,

@@ -12,7 +12,7 @@
 enum { EXIT_REGRESSION = 10, EXIT_UNSURE = 11 };
 
 typedef struct diff_args {
-    bool json, markdown, ascii;
+    bool json, markdown;
     const char *warmup, *margin;
     vw_list fail_if;
 } diff_args;
@@ -107,8 +107,6 @@ static int run_diff(vw_io *io, const void *args, int operand_count, char **opera
     side sides[2] = {{0}, {0}};
     an_diff *diff = NULL;
     int code = 0;
-    if (a->ascii)
-        io->unicode = false;
     cm_status status = read_args(a, &options, gates);
     for (int i = 0; i < 2 && status == CM_OK; i++)
         status = read_side(operands[i], &sides[i]);
@@ -137,7 +135,6 @@ static const vw_option diff_options[] = {
     {"json", 0, VW_FLAG, offsetof(diff_args, json), NULL, "print one JSON document"},
     {"markdown", 0, VW_FLAG, offsetof(diff_args, markdown), NULL,
      "print a comment for a pull request"},
-    {"ascii", 0, VW_FLAG, offsetof(diff_args, ascii), NULL, "draw without Unicode characters"},
 };
 
 const vw_command vw_command_diff = {
@@ -161,6 +158,9 @@ const vw_command vw_command_diff = {
         "of a node or of all nodes of a type). Units: ns us ms s, B kB MB GB, /s, mJ J.\n"
         "Exit code 10: for some model the whole interval is beyond the limit. 11: for none, but\n"
         "somewhere the limit lies inside the interval, or nothing could be compared. Else 0.",
+    .examples = "ortscope diff old.ortl new.ortl\n"
+                "ortscope diff old.ortl new.ortl --fail-if 'p99>5%' --fail-if 'memory_peak>10%'\n"
+                "ortscope diff old.ortl new.ortl --markdown > comment.md",
     .options = diff_options,
     .option_count = sizeof diff_options / sizeof *diff_options,
     .args_size = sizeof(diff_args),

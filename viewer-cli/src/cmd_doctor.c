@@ -118,6 +118,9 @@ const vw_command vw_command_doctor = {
         "\n"
         "Ends with 0 if a recording is possible (injection, output, the process that was named),\n"
         "else with 1.",
+    .examples = "ortscope doctor\n"
+                "ortscope doctor app.exe  # can this one be attached?\n"
+                "ortscope doctor --json",
     .options = doctor_options,
     .option_count = sizeof doctor_options / sizeof *doctor_options,
     .args_size = sizeof(doctor_args),

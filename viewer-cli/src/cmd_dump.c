@@ -273,6 +273,8 @@ static cm_status dump_file(dump *d, const dump_args *a, uint64_t mask)
         begin_csv(d, (tm_kind)__builtin_ctzll(mask));
         status = dump_rows(d, row_as_csv);
     } else {
+        if (d->io->is_terminal)
+            vw_fit_lines(d->io); // elsewhere a row is a line
         begin_text(d, tm_reader_header(d->reader));
         status = dump_rows(d, row_as_text);
     }
@@ -319,6 +321,9 @@ const vw_command vw_command_dump = {
     .usage = "[options] FILE",
     .details = "Kinds of rows: " TM_KINDS(K) "\nBlocks come in the order of the file, the rows of "
                                              "a block in order of time.",
+    .examples = "ortscope dump trace.ortl --kind run,session\n"
+                "ortscope dump trace.ortl --kind op --csv > ops.csv\n"
+                "ortscope dump trace.ortl | head -20",
     .options = dump_options,
     .option_count = sizeof dump_options / sizeof *dump_options,
     .args_size = sizeof(dump_args),

@@ -156,38 +156,6 @@ static void default_output(const char *input, const char *table, const char *ext
              table ? "." : "", table ? table : "", extension, gzip ? ".gz" : "");
 }
 
-// By what is in it: paths may be spelled in many ways.
-static cm_status refuse_recording(const char *path)
-{
-    static const uint8_t magic[] = {0xa5, 'm', 'a', 'g', 'i', 'c', 0xa4, 'o', 'r', 't', 'l'};
-    uint8_t head[16] = {0};
-    size_t len = 0;
-    cm_file *file;
-    if (cm_file_open(path, &file) != CM_OK)
-        return CM_OK; // it is not there yet
-    cm_status status = cm_file_read_at(file, 0, head, sizeof head, &len);
-    cm_file_close(file);
-    if (status == CM_OK &&
-        (memcmp(head + 1, magic, sizeof magic) == 0 || memcmp(head + 3, magic, sizeof magic) == 0))
-        return cm_fail(
-            CM_USAGE,
-            "\"%s\" is a recording of ortscope, which an export must not overwrite; name "
-            "another file with -o.",
-            path);
-    return CM_OK;
-}
-
-// Exit code 3 is for targets only.
-static cm_status can_create(const char *path)
-{
-    char sentence[1024];
-    cm_status status = cm_file_can_create(path);
-    if (status != CM_NOT_FOUND)
-        return status;
-    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
-    return cm_fail(CM_IO, "%s", sentence);
-}
-
 static cm_status choose_output(vw_io *io, const export_args *a, vw_ex_job *job, char *name,
                                size_t size)
 {
@@ -212,9 +180,9 @@ static cm_status choose_output(vw_io *io, const export_args *a, vw_ex_job *job, 
     if (!path && io->is_terminal && (gzip || is_parquet || job->format == VW_EX_PERFETTO))
         return cm_fail(CM_USAGE, "This format is not for a terminal; send it to a file with -o.");
     if (path)
-        CM_TRY(refuse_recording(path));
+        CM_TRY(vw_ex_refuse_recording(path));
     if (path && !split)
-        CM_TRY(can_create(path));
+        CM_TRY(vw_file_failure(cm_file_can_create(path)));
     vw_ex_output_init(&job->output, io, path, f->extension, split, gzip);
     return CM_OK;
 }
@@ -236,9 +204,7 @@ static void tell_end(const vw_ex_job *job)
 static cm_status check_session(const vw_ex_job *job)
 {
     if (job->range.has_session && !vw_ex_find_session(&job->facts, job->range.session))
-        return cm_fail(CM_USAGE,
-                       "There is no session %lld in \"%s\"; `ortscope summary` lists them.",
-                       (long long)job->range.session, job->input);
+        return vw_no_session(job->input, job->range.session);
     return CM_OK;
 }
 
@@ -274,7 +240,8 @@ static int run_export(vw_io *io, const void *args, int operand_count, char **ope
         const char *damage = job->damage[0] ? job->damage : tm_reader_damage(job->facts.reader);
         vw_warn_of_damage(job->input, damage);
     }
-    int code = status == CM_OK || gone ? 0 : vw_failure(status);
+    bool told_later = cm_out_failed(&io->out); // by vw_io_end
+    int code = status == CM_OK || gone ? 0 : told_later ? 1 : vw_failure(vw_file_failure(status));
     vw_ex_output_deinit(&job->output, status == CM_OK);
     vw_ex_facts_deinit(&job->facts);
     free(job);
@@ -282,12 +249,12 @@ static int run_export(vw_io *io, const void *args, int operand_count, char **ope
 }
 
 static const vw_option export_options[] = {
-    {"format", 'f', VW_TEXT, offsetof(export_args, format), "FORMAT",
-     "chrome, perfetto, csv, json, parquet or speedscope"},
+    {"format", 'f', VW_TEXT, offsetof(export_args, format),
+     "chrome|perfetto|csv|json|parquet|speedscope", "which one, where the output's name tells not"},
     {"output", 'o', VW_TEXT, offsetof(export_args, output), "FILE",
      "where to (default: the recording's name with the format's ending), - is stdout"},
-    {"table", 't', VW_TEXT, offsetof(export_args, table), "TABLE",
-     "csv, json, parquet: runs, ops, allocs, counters, sched, memory or sessions"},
+    {"table", 't', VW_TEXT, offsetof(export_args, table),
+     "runs|ops|allocs|counters|sched|memory|sessions", "which one, for csv, json and parquet"},
     {"session", 0, VW_COUNT, offsetof(export_args, session), "N", "only what this session did"},
     {"from", 0, VW_DURATION, offsetof(export_args, from), "TIME",
      "only what began at or after this second"},
@@ -304,20 +271,19 @@ const vw_command vw_command_export = {
     .one_line = "Writes a recording in a format of other tools.",
     .usage = "[options] FILE",
     .details =
-        "  chrome      JSON for ui.perfetto.dev and chrome://tracing: runs, operators, counters\n"
+        "  chrome      JSON for ui.perfetto.dev and chrome://tracing\n"
         "  perfetto    the same as protobuf, for large recordings\n"
-        "  csv         a table, by default one row a run; units stand in the columns' names\n"
+        "  csv         a table, one row a run; units stand in the columns' names\n"
         "  json        all tables, or the one chosen, as one document\n"
         "  parquet     a table with typed columns, for DuckDB, pandas, Spark\n"
         "  speedscope  operators as a flame graph, for www.speedscope.app\n"
         "\n"
         "Times are since the start of the recording: seconds, or with a unit (250ms, 2m). Files\n"
-        "of any size need little memory. docs/export.md says what each format holds.\n"
-        "\n"
-        "  ortscope export trace.ortl --format chrome\n"
-        "  ortscope export trace.ortl --format perfetto --from 1.5 --to 2s --session 1\n"
-        "  ortscope export trace.ortl --format parquet --table ops -o ops.parquet\n"
-        "  ortscope export trace.ortl --format csv -o - | head",
+        "of any size need little memory. docs/export.md says what each format holds.",
+    .examples = "ortscope export trace.ortl --format chrome  # for ui.perfetto.dev\n"
+                "ortscope export trace.ortl --format perfetto --from 1.5 --to 2s --session 1\n"
+                "ortscope export trace.ortl --format parquet --table ops -o ops.parquet\n"
+                "ortscope export trace.ortl --format csv -o - | head",
     .options = export_options,
     .option_count = sizeof export_options / sizeof *export_options,
     .args_size = sizeof(export_args),

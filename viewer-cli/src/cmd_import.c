@@ -2,8 +2,10 @@
 // `ortscope import`: a recording of Windows' event tracing (.etl), described and turned into a
 // timeline.
 #include "commands.h"
+#include "next_command.h"
 #include "progress.h"
 #include "table.h"
+#include "timeline_input.h"
 
 #include "collector/etl_census.h"
 #include "collector/etl_import.h"
@@ -90,6 +92,7 @@ static void print_text(vw_io *io, const co_etl *recording, const co_etl_census *
     size_t count = co_etl_census_top(census, top, TOP_PROVIDERS);
     char start[40], events[32], cell[32];
     vw_table table;
+    vw_fit_lines(io);
     cm_format_utc(start, sizeof start, co_etl_start_utc_ns(h));
     cm_format_count(events, sizeof events, co_etl_census_events(census));
     cm_out_printf(&io->out, "Recorded on %.10s %.8s UTC, Windows %u.%u.%u, %u processors\n", start,
@@ -130,6 +133,7 @@ static void print_import(vw_io *io, const char *output, const co_etl_import_stat
     cm_out_printf(&io->out, "%s rows in ", rows);
     cm_text_clean(&io->out, output, 0);
     cm_out_text(&io->out, "\n");
+    vw_next_command(io, "what happened", "summary", output, "%s", "");
 }
 
 static cm_status write_timeline(vw_io *io, const import_args *a, const char *output,
@@ -170,7 +174,7 @@ static cm_status import(vw_io *io, const import_args *a, const char *input, co_e
         default_output(input, name, sizeof name);
         output = name;
     }
-    if (output && strcmp(output, input) == 0)
+    if (output && (strcmp(output, input) == 0 || cm_file_is_same(output, input)))
         return cm_fail(CM_USAGE, "The timeline can't be written over its recording; name another "
                                  "file with -o.");
     if (output)
@@ -194,7 +198,7 @@ static int run_import(vw_io *io, const void *args, int operand_count, char **ope
     co_etl_census_destroy(look.census);
     co_etl_people_destroy(look.people);
     co_etl_close(recording);
-    return status == CM_OK ? 0 : vw_failure(status);
+    return status == CM_OK ? 0 : vw_failure(vw_file_failure(status));
 }
 
 static const vw_option import_options[] = {
@@ -222,6 +226,9 @@ const vw_command vw_command_import = {
                "kept; names of opened files never are. What is damaged or "
                "unknown in the\n"
                "recording is counted and passed over. docs/etl.md says what is read.",
+    .examples = "ortscope import trace.etl  # writes trace.ortl here\n"
+                "ortscope import trace.etl -o runs.ortl\n"
+                "ortscope import trace.etl --json  # only says what is in it",
     .options = import_options,
     .option_count = sizeof import_options / sizeof *import_options,
     .args_size = sizeof(import_args),

@@ -105,11 +105,13 @@ static int run_list(vw_io *io, const void *args, int operand_count, char **opera
 {
     (void)operand_count;
     (void)operands;
-    static const vw_table_column columns[] = {{"PID", true, 0},     {"name", false, 40},
-                                              {"bits", false, 0},   {"ORT", false, 0},
-                                              {"attach", false, 0}, {"module", false, 0}};
+    static const vw_table_column columns[] = {{"PID", true, 0},      {"name", false, 40},
+                                              {"bits", false, 0},    {"ORT", false, 0},
+                                              {"attach", false, 80}, {"module", false, 200}};
     listing l = {.args = args};
     vw_table_begin(&l.table, io, "", columns, sizeof columns / sizeof *columns);
+    if (!l.args->json)
+        vw_fit_lines(io);
     if (l.args->json) {
         cm_json_init(&l.json, &io->out);
         cm_json_begin_object(&l.json, CM_JSON_INDENTED);
@@ -143,6 +145,8 @@ const vw_command vw_command_list = {
     .name = "list",
     .one_line = "Lists the processes that use ONNX Runtime.",
     .usage = "[options]",
+    .examples = "ortscope list\n"
+                "ortscope list --json",
     .options = list_options,
     .option_count = sizeof list_options / sizeof *list_options,
     .args_size = sizeof(list_args),

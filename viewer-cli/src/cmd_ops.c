@@ -12,7 +12,7 @@
 #define TERMINAL_LIMIT 30
 
 typedef struct ops_args {
-    bool json, csv, ascii;
+    bool json, csv;
     const char *by, *sort, *filter;
     vw_number session, limit;
 } ops_args;
@@ -172,20 +172,20 @@ static int run_ops(vw_io *io, const void *args, int operand_count, char **operan
 {
     (void)operand_count;
     const ops_args *a = args;
-    vw_ops view = {0};
+    vw_ops view = {.path = operands[0]};
     an_ops *ops = NULL;
     bool text = !a->json && !a->csv;
     cm_status status = parse_choice(a, &view.choice);
     if (status != CM_OK)
         return vw_failure(status);
-    if (a->ascii)
-        io->unicode = false;
     view.limit = a->limit.given && a->limit.count ? (size_t)a->limit.count : SIZE_MAX;
     if (!a->limit.given && text && io->is_terminal)
         view.limit = TERMINAL_LIMIT;
     an_op_options options = {
         .threads = view.choice.by == AN_BY_THREAD, .runs = true, .flops = true, .allocs = true};
     status = an_ops_create(&options, &ops);
+    if (status == CM_OK && a->session.given)
+        status = vw_need_session(operands[0], a->session.count);
     if (status == CM_OK)
         status = read_ops(operands[0], ops);
     if (status == CM_OK)
@@ -195,10 +195,10 @@ static int run_ops(vw_io *io, const void *args, int operand_count, char **operan
 }
 
 static const vw_option ops_options[] = {
-    {"by", 0, VW_TEXT, offsetof(ops_args, by), "WHAT",
-     "one row per node, type (default), provider or thread"},
-    {"sort", 0, VW_TEXT, offsetof(ops_args, sort), "KEY",
-     "self (default), total, mean, calls, max, name or variation"},
+    {"by", 0, VW_TEXT, offsetof(ops_args, by), "node|type|provider|thread",
+     "what has a row of its own (default: type)"},
+    {"sort", 0, VW_TEXT, offsetof(ops_args, sort), "self|total|mean|calls|max|name|variation",
+     "what comes first (default: self)"},
     {"filter", 0, VW_TEXT, offsetof(ops_args, filter), "TEXT",
      "only operators with this in their name or type"},
     {"session", 0, VW_COUNT, offsetof(ops_args, session), "N", "only operators of this session"},
@@ -206,7 +206,6 @@ static const vw_option ops_options[] = {
      "at most N rows, 0 = all (30 on a terminal, else all)"},
     {"json", 0, VW_FLAG, offsetof(ops_args, json), NULL, "print one JSON document"},
     {"csv", 0, VW_FLAG, offsetof(ops_args, csv), NULL, "print CSV"},
-    {"ascii", 0, VW_FLAG, offsetof(ops_args, ascii), NULL, "draw without Unicode characters"},
 };
 
 const vw_command vw_command_ops = {
@@ -231,6 +230,10 @@ const vw_command vw_command_ops = {
         "optimiser has fused, and pairs that it could have. A timeline has no edges of the graph:\n"
         "the path goes back from the operator that ended last to the one that ended last before\n"
         "it began, and pairs are operators that always follow each other.",
+    .examples = "ortscope ops trace.ortl  # what each type of operator costs\n"
+                "ortscope ops trace.ortl --by node --limit 20\n"
+                "ortscope ops trace.ortl --by provider --session 1\n"
+                "ortscope ops trace.ortl --filter Conv --sort max",
     .options = ops_options,
     .option_count = sizeof ops_options / sizeof *ops_options,
     .args_size = sizeof(ops_args),

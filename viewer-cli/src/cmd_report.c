@@ -66,14 +66,12 @@ static cm_status write_page(vw_io *io, const report_args *a, vw_rp_report *r, ui
         snprintf(name, capacity, "%s", a->output);
     else
         CM_TRY(name_output(r->path, name, capacity));
+    if (!to_stdout)
+        CM_TRY(vw_ex_refuse_recording(name));
     vw_ex_output output;
     vw_ex_output_init(&output, io, to_stdout ? NULL : name, ".html", 0, false);
     cm_status status = vw_ex_output_open(&output);
     bool opened = status == CM_OK;
-    if (status == CM_NOT_FOUND) { // of a target is another exit code
-        snprintf(name, capacity, "%s", cm_error_text(status));
-        status = cm_fail(CM_IO, "%s", name);
-    }
     if (opened) {
         vw_rp_page(&output.out, io, r);
         status = vw_ex_output_close(&output);
@@ -144,7 +142,11 @@ static int run_report(vw_io *io, const void *args, int operand_count, char **ope
         vw_rp_counters_deinit(&r->counters);
         free(r);
     }
-    return status == CM_OK ? 0 : vw_failure(status);
+    if (io->reader_gone)
+        return 0;
+    if (cm_out_failed(&io->out))
+        return 1; // vw_io_end says why
+    return status == CM_OK ? 0 : vw_failure(vw_file_failure(status));
 }
 
 static const vw_option report_options[] = {
@@ -168,6 +170,8 @@ const vw_command vw_command_report = {
         "Long recordings make no larger page: series keep the least and the greatest of each\n"
         "stretch of time, inferences are chosen (the first, the median, the slowest and others),\n"
         "and the page says what it leaves out.",
+    .examples = "ortscope report trace.ortl  # makes trace.html\n"
+                "ortscope report new.ortl --compare old.ortl -o report.html",
     .options = report_options,
     .option_count = sizeof report_options / sizeof *report_options,
     .args_size = sizeof(report_args),

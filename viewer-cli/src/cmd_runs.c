@@ -212,7 +212,7 @@ static cm_status read_runs(const char *path, listing *l)
         print_run(l, &l->slowest.runs[i]);
     if (l->status == CM_OK)
         l->status = print_portion(l);
-    vw_run_printer_end(&l->printer, l->more);
+    vw_run_printer_end(&l->printer, path, l->more);
     cm_out_flush(&l->printer.io->out);
     if (status == CM_END)
         vw_warn_of_damage(path, tm_reader_damage(reader));
@@ -231,12 +231,14 @@ static cm_status list_outliers(vw_io *io, const runs_args *a, const char *path,
     an_summary *summary = NULL;
     an_outliers *outliers = NULL;
     CM_TRY(vw_read_factor(a->outliers, &options.factor));
+    if (a->session.given)
+        CM_TRY(vw_need_session(path, a->session.count));
     CM_TRY(vw_open_timeline(path, &reader));
     cm_status status = an_summarize(reader, &summary);
     if (status == CM_OK)
         status = an_outliers_find(&source, summary, &options, &outliers);
     if (status == CM_OK) {
-        vw_outliers_list(io, outliers, format, limit);
+        vw_outliers_list(io, outliers, path, format, limit);
         cm_out_flush(&io->out);
         vw_warn_of_damage(path, summary->damage);
         if (outliers->count == 0 && format == VW_RUNS_TEXT)
@@ -289,6 +291,8 @@ static int run_runs(vw_io *io, const void *args, int operand_count, char **opera
         status = cm_fail(CM_NO_MEMORY, "There is not enough memory for so many runs.");
     if (status == CM_OK && a->warmup)
         status = vw_read_warmup(a->warmup, &l.left_out.warmup);
+    if (status == CM_OK && a->session.given)
+        status = vw_need_session(operands[0], a->session.count);
     if (status == CM_OK)
         status = vw_find_warmup(operands[0], l.left_out.warmup, &l.left_out.ends);
     if (status == CM_OK)
@@ -348,6 +352,11 @@ const vw_command vw_command_runs = {
         "arena,\n"
         "other page faults, 200 ms or more idle before, another session; those only if most runs\n"
         "that have them are slow.",
+    .examples = "ortscope runs trace.ortl --slowest 10\n"
+                "ortscope runs trace.ortl --outliers  # with what made them slow\n"
+                "ortscope runs trace.ortl --failed  # with ONNX Runtime's messages\n"
+                "ortscope runs trace.ortl --session 1 --from 1.5 --to 2s\n"
+                "ortscope runs trace.ortl --csv > runs.csv",
     .options = runs_options,
     .option_count = sizeof runs_options / sizeof *runs_options,
     .args_size = sizeof(runs_args),

@@ -5,6 +5,7 @@
 #include "dashboard/replay.h"
 #include "live_server.h"
 #include "serve_system.h"
+#include "timeline_input.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static cm_status serve(const serve_args *a, const char *path)
     const da_host host = {.export_file = vw_live_export};
     CM_TRY(read_speed(a->speed, &speed));
     cm_status status = da_replay_start(path, speed, &replay);
-    if (status == CM_NOT_FOUND)
-        status = cm_fail(CM_IO, "There is no file \"%s\".", path); // exit code 3 is for targets
+    status = vw_file_failure(status);
     if (status == CM_OK)
         status = vw_live_start(&a->live, &host, &server);
     if (status == CM_OK) {
@@ -79,6 +79,8 @@ const vw_command vw_command_serve = {
         "It can be paused, sped up, and moved to any moment. Ctrl+C ends it. docs/api.md says "
         "what\n"
         "other programs can ask for there; the printed address holds the token that they need.",
+    .examples = "ortscope serve trace.ortl\n"
+                "ortscope serve trace.ortl --speed 10 --port 8080 --no-open",
     .options = serve_options,
     .option_count = sizeof serve_options / sizeof *serve_options,
     .args_size = sizeof(serve_args),

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct summary_args {
-    bool json, csv, ascii, all;
+    bool json, csv, all;
     vw_number session;
     const char *carbon, *warmup, *outliers;
 } summary_args;
@@ -37,10 +37,7 @@ static cm_status find_session(const an_summary *s, int64_t id, const char *path)
     size_t at;
     if (cm_map_find(&s->session_by_id, id, &at))
         return CM_OK;
-    return cm_fail(CM_FAILED,
-                   "\"%s\" has no session %lld; `ortscope summary --csv` lists those "
-                   "that it has.",
-                   path, (long long)id);
+    return vw_no_session(path, id);
 }
 
 static cm_status summarize(const char *path, const summary_args *a, tm_reader *reader,
@@ -68,8 +65,11 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     (void)operand_count;
     const summary_args *a = args;
     const char *path = operands[0];
-    vw_summary_choice choice = {
-        a->session.given, a->session.count, a->all, {(double)NAN, (double)NAN}};
+    vw_summary_choice choice = {.has_session = a->session.given,
+                                .session = a->session.count,
+                                .all = a->all,
+                                .energy = {(double)NAN, (double)NAN},
+                                .path = path};
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
     if (a->json && a->csv)
@@ -77,8 +77,6 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if ((a->json || a->csv) && (choice.has_session || choice.all))
         return vw_failure(cm_fail(CM_USAGE, "--session and --all are about the text; --json and "
                                             "--csv always tell of all sessions."));
-    if (a->ascii)
-        io->unicode = false;
     cm_status status = read_carbon(a->carbon, &choice.energy.grams_per_kwh);
     if (status == CM_OK)
         status = vw_open_timeline(path, &reader);
@@ -114,7 +112,6 @@ static const vw_option summary_options[] = {
     {"outliers", 0, VW_TEXT, offsetof(summary_args, outliers), "X", VW_OUTLIERS_HELP},
     {"carbon-intensity", 0, VW_TEXT, offsetof(summary_args, carbon), "G",
      "grams of CO2 for a kilowatt hour, to tell what the energy meant"},
-    {"ascii", 0, VW_FLAG, offsetof(summary_args, ascii), NULL, "draw without Unicode characters"},
 };
 
 const vw_command vw_command_summary = {
@@ -139,6 +136,10 @@ const vw_command vw_command_summary = {
         "Outliers are runs over 3 times the median after warming up, of runs with the same "
         "inputs.\n"
         "Their causes are what the recording has evidence for: `ortscope help runs`.",
+    .examples = "ortscope summary trace.ortl\n"
+                "ortscope summary trace.ortl --session 2 --warmup auto\n"
+                "ortscope summary trace.ortl --json > summary.json\n"
+                "ortscope summary trace.ortl --color always | less -R",
     .options = summary_options,
     .option_count = sizeof summary_options / sizeof *summary_options,
     .args_size = sizeof(summary_args),

@@ -7,18 +7,21 @@
 
 #define FEWEST_COLUMNS 10
 #define MOST_COLUMNS   400
-#define TEXT_COLUMNS   70 // what stands before the bars, about
 
 typedef struct timeline_args {
-    bool json, ascii;
+    bool json;
     vw_number run, session, top, width;
 } timeline_args;
 
-static size_t choose_columns(const vw_io *io, const timeline_args *a)
+// 0: as many as there is room for.
+static size_t choose_columns(const timeline_args *a)
 {
-    int64_t wanted = a->width.given ? a->width.count : (int64_t)io->width - TEXT_COLUMNS;
-    int64_t fewest = a->width.given ? FEWEST_COLUMNS : 30;
-    return (size_t)(wanted < fewest ? fewest : wanted > MOST_COLUMNS ? MOST_COLUMNS : wanted);
+    int64_t wanted = a->width.count;
+    if (!a->width.given)
+        return 0;
+    return (size_t)(wanted < FEWEST_COLUMNS ? FEWEST_COLUMNS
+                    : wanted > MOST_COLUMNS ? MOST_COLUMNS
+                                            : wanted);
 }
 
 static int run_timeline(vw_io *io, const void *args, int operand_count, char **operands)
@@ -29,8 +32,6 @@ static int run_timeline(vw_io *io, const void *args, int operand_count, char **o
     if (!a->run.given)
         return vw_failure(cm_fail(CM_USAGE, "Which run? Add --run N; `ortscope runs --slowest 5` "
                                             "shows the slowest ones."));
-    if (a->ascii)
-        io->unicode = false;
     cm_status status =
         vw_timeline_read(&t, operands[0], a->session.given, a->session.count, a->run.count);
     if (status == CM_OK) {
@@ -38,7 +39,7 @@ static int run_timeline(vw_io *io, const void *args, int operand_count, char **o
         if (a->json)
             vw_timeline_json(io, &t, hidden);
         else
-            vw_timeline_text(io, &t, choose_columns(io, a), hidden);
+            vw_timeline_text(io, &t, operands[0], choose_columns(a), hidden);
     }
     vw_timeline_deinit(&t);
     return status == CM_OK ? 0 : vw_failure(status);
@@ -51,7 +52,6 @@ static const vw_option timeline_options[] = {
     {"top", 0, VW_COUNT, offsetof(timeline_args, top), "K", "only the K longest operators"},
     {"width", 0, VW_COUNT, offsetof(timeline_args, width), "COLUMNS", "columns for the whole run"},
     {"json", 0, VW_FLAG, offsetof(timeline_args, json), NULL, "print one JSON document"},
-    {"ascii", 0, VW_FLAG, offsetof(timeline_args, ascii), NULL, "draw without Unicode characters"},
 };
 
 const vw_command vw_command_timeline = {
@@ -65,6 +65,8 @@ const vw_command vw_command_timeline = {
         "column at least. A recording made with --alloc all also shows what each operator\n"
         "allocated, and in the last line what the run had of its own, on the same axis. One with\n"
         "context switches shows in the first line what the run's thread did.",
+    .examples = "ortscope timeline trace.ortl --run 7\n"
+                "ortscope timeline trace.ortl --session 2 --run 7 --top 20",
     .options = timeline_options,
     .option_count = sizeof timeline_options / sizeof *timeline_options,
     .args_size = sizeof(timeline_args),

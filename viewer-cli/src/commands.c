@@ -23,6 +23,7 @@ const vw_command *const vw_commands[] = {
     &vw_command_export,
     &vw_command_serve,
     &vw_command_import,
+    &vw_command_completion,
     &vw_command_version,
     &vw_command_help,
     NULL,
@@ -65,6 +66,9 @@ static int run_command(vw_io *io, const vw_command *command, int argc, char **ar
         vw_print_command_help(io, command);
         return 0;
     }
+    status = vw_io_choose(io, parsed.common.color, parsed.common.ascii);
+    if (status != CM_OK)
+        return vw_failure(status);
     return command->run(io, args, parsed.operand_count, parsed.operands);
 }
 

@@ -17,6 +17,7 @@ extern const vw_command vw_command_export;
 extern const vw_command vw_command_serve;
 extern const vw_command vw_command_list;
 extern const vw_command vw_command_doctor;
+extern const vw_command vw_command_completion;
 extern const vw_command vw_command_help;
 extern const vw_command vw_command_version;
 // cmd_capture.c on Windows; elsewhere cmd_elsewhere.c says that they need Windows

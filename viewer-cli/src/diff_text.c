@@ -2,6 +2,7 @@
 // `ortscope diff` for people: what differs, each model with its numbers, conditions, the verdict.
 #include "common/text.h"
 #include "diff_view.h"
+#include "next_command.h"
 #include "op_view.h"
 #include "table.h"
 
@@ -17,7 +18,16 @@
 
 static vw_style style_of(an_change_verdict verdict)
 {
-    return verdict == AN_WORSE ? VW_BAD : verdict == AN_INCONCLUSIVE ? VW_WARN : VW_BOLD;
+    return verdict == AN_WORSE          ? VW_BAD
+           : verdict == AN_BETTER       ? VW_GOOD
+           : verdict == AN_INCONCLUSIVE ? VW_WARN
+                                        : VW_BOLD;
+}
+
+// In tables only what stands out is coloured.
+static vw_style cell_style(an_change_verdict verdict)
+{
+    return verdict == AN_WORSE ? VW_BAD : verdict == AN_BETTER ? VW_GOOD : VW_PLAIN;
 }
 
 static void write_notes(vw_io *io, const vw_diff *v, const an_diff_group *g)
@@ -57,6 +67,7 @@ static void write_metrics(vw_io *io, const an_diff_group *g)
         vw_table_text(&t, vw_value_words(c->new_value.value, an_metric_unit((an_metric)m)).text);
         vw_table_text(&t, vw_change_words((an_metric)m, c).text);
         vw_table_text(&t, vw_change_interval_words((an_metric)m, c).text);
+        vw_table_next_style(&t, cell_style(c->verdict));
         vw_table_text(&t, vw_change_verdict_words(c));
     }
     vw_table_end(&t);
@@ -73,6 +84,7 @@ static void op_cells(vw_table *t, const an_diff_op *op)
         vw_table_text(t, op->here[side] ? vw_value_words(op->self_ns[side], AN_UNIT_NS).text : "-");
     vw_table_text(t, vw_percent_words(c->ratio.value - 1).text);
     vw_table_text(t, vw_interval_words(vw_part_of(c->ratio)).text);
+    vw_table_next_style(t, op->here[0] && op->here[1] ? cell_style(c->verdict) : VW_PLAIN);
     vw_table_text(t, op->here[0] && op->here[1] ? vw_change_verdict_words(c)
                      : op->here[0]              ? "gone"
                                                 : "new");
@@ -149,7 +161,7 @@ static void write_group(vw_io *io, const vw_diff *v, const an_diff_group *g)
     write_runs(io, g);
     write_notes(io, v, g);
     write_metrics(io, g);
-    write_ops(io, &g->types, "operators, self time a run", TYPE_ROWS, false);
+    write_ops(io, &g->types, "operators, a run", TYPE_ROWS, false);
     write_ops(io, &g->nodes, "nodes that changed", NODE_ROWS, true);
 }
 
@@ -258,6 +270,7 @@ static void write_verdict(vw_io *io, const an_diff *d)
 void vw_diff_text(vw_io *io, const vw_diff *v)
 {
     const an_diff *d = v->diff;
+    vw_fit_lines(io);
     for (int side = 0; side < 2; side++) {
         cm_out_text(&io->out, side ? "NEW  " : "OLD  ");
         cm_text_clean(&io->out, v->paths[side], 70);
@@ -276,4 +289,10 @@ void vw_diff_text(vw_io *io, const vw_diff *v)
     write_findings(io, v);
     write_verdict(io, d);
     write_caveats(io, d);
+    if (d->matched_count && d->verdict == AN_WORSE)
+        vw_next_command(io, "where the time goes now", "ops", v->paths[1], "--by node");
+    else if (d->matched_count == 0)
+        vw_next_command(io, "which models it has", "summary", v->paths[1], "%s", "");
+    else
+        vw_next_command(io, "what the time varies by", "runs", v->paths[1], "--slowest 5");
 }

@@ -2,10 +2,12 @@
 // The checks of `ortscope doctor` as a table and as JSON.
 #include "doctor.h"
 
-#include "table.h"
+#include "common/text.h"
+#include "options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const state_names[] = {"works", "missing", "not here"};
 
@@ -37,24 +39,51 @@ bool vw_checks_good(const vw_checks *c)
     return true;
 }
 
+static int longer(int width, const char *text)
+{
+    int other = (int)strlen(text);
+    return other > width ? other : width;
+}
+
+// Names of devices are in it: foreign text.
+static void fill_clean(vw_io *io, const char *text, size_t indent, size_t column)
+{
+    cm_out clean;
+    cm_out_init_memory(&clean);
+    cm_text_clean(&clean, text, 0);
+    vw_fill(io, cm_out_string(&clean), indent, column);
+    cm_out_deinit(&clean);
+}
+
 void vw_checks_text(vw_io *io, const vw_checks *c)
 {
-    static const vw_table_column columns[] = {
-        {"source", false, 0}, {"state", false, 0}, {"what", false, 0}};
-    vw_table table;
-    vw_table_begin(&table, io, "", columns, sizeof columns / sizeof *columns);
+    static const vw_style styles[] = {
+        [VW_WORKS] = VW_GOOD, [VW_MISSING] = VW_WARN, [VW_NOT_HERE] = VW_DIM};
+    cm_out *out = &io->out;
+    int name = longer(0, "source"), state = longer(0, "state");
+    for (size_t i = 0; i < c->count; i++) {
+        name = longer(name, c->items[i].name);
+        state = longer(state, state_names[c->items[i].state]);
+    }
+    size_t column = (size_t)(name + 2 + state + 2);
+    vw_fit_lines(io);
+    vw_style_on(io, VW_DIM);
+    cm_out_printf(out, "%-*s  %-*s  what", name, "source", state, "state");
+    vw_style_off(io, VW_DIM);
+    cm_out_char(out, '\n');
     for (size_t i = 0; i < c->count; i++) {
         const vw_check *check = &c->items[i];
-        vw_table_text(&table, check->name);
-        vw_table_text(&table, state_names[check->state]);
-        vw_table_text(&table, check->what);
-        if (!check->fix[0])
-            continue;
-        vw_table_text(&table, "");
-        vw_table_text(&table, "");
-        vw_table_cell(&table, "-> %s", check->fix);
+        cm_out_printf(out, "%-*s  ", name, check->name);
+        vw_style_on(io, styles[check->state]);
+        cm_out_printf(out, "%-*s", state, state_names[check->state]);
+        vw_style_off(io, styles[check->state]);
+        fill_clean(io, check->what, column, column - 2);
+        if (check->fix[0]) {
+            cm_out_repeat(out, " ", column);
+            cm_out_text(out, "-> ");
+            fill_clean(io, check->fix, column + 3, column + 3);
+        }
     }
-    vw_table_end(&table);
 }
 
 void vw_checks_json(cm_json *j, const vw_checks *c)

@@ -26,7 +26,9 @@ static uint64_t choose_step(uint64_t low, uint64_t top)
 
 static void draw_bar(vw_io *io, uint64_t count, uint64_t most)
 {
+    vw_style_on(io, VW_MARK);
     size_t used = vw_draw_share(&io->out, io->unicode, (double)count / (double)most, BAR_COLUMNS);
+    vw_style_off(io, VW_MARK);
     cm_out_repeat(&io->out, " ", BAR_COLUMNS + 1 - used);
 }
 

@@ -48,6 +48,7 @@ typedef struct vw_ops {
     const an_flow *flow;
     an_variable_op variable[VW_VARIABLE_DATA];
     size_t variable_count;
+    const char *path;
 } vw_ops;
 
 const char *vw_op_by_name(an_op_by by);       // "node", "type", ...

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A table of operators as text, JSON or CSV (see op_view.h). All three show the same numbers.
 #include "common/text.h"
+#include "next_command.h"
 #include "op_view.h"
 
 #define BAR_COLUMNS 10
@@ -49,6 +50,12 @@ static void write_head(vw_io *io, const vw_ops *v)
         cm_out_text(out, "not counted: ");
         count_text(out, all->loading_calls, "execution", "executions");
         cm_out_printf(out, " while loading, %s\n", time);
+    }
+    if (all->failed) {
+        vw_style_on(io, VW_BAD);
+        count_text(out, all->failed, "execution failed", "executions failed");
+        vw_style_off(io, VW_BAD);
+        cm_out_char(out, '\n');
     }
     if (all->ambiguous) {
         count_text(out, all->ambiguous, "execution", "executions");
@@ -121,11 +128,29 @@ static layout choose_columns(const vw_ops *v)
     add_column(&l, by == AN_BY_TYPE || by == AN_BY_PROVIDER, C_NODES, "nodes", true, 0);
     add_column(&l, sessions, C_SESSION, "session", true, 0);
     add_column(&l, by == AN_BY_THREAD, C_THREAD, "thread", true, 0);
-    add_column(&l, by == AN_BY_TYPE || by == AN_BY_NODE, C_TYPE, "operator", false, 0);
-    add_column(&l, by == AN_BY_NODE, C_NODE, "node", false, 60);
+    add_column(&l, by == AN_BY_TYPE || by == AN_BY_NODE, C_TYPE, "operator", false, 40);
+    add_column(&l, by == AN_BY_NODE, C_NODE, "node", false, 100);
     add_column(&l, by != AN_BY_THREAD, C_PROVIDER, "provider", false, 0);
     add_column(&l, by == AN_BY_THREAD && v->table->all.submitted > 0, C_TIMES, "times", false, 0);
     return l;
+}
+
+// What gives way first where all columns together are too wide, and how the others look.
+static void dress_columns(vw_table *t, const layout *l, an_op_sort sort)
+{
+    static const struct {
+        column column;
+        int rank;
+    } ranks[] = {{C_P50, 10}, {C_TOTAL, 9},   {C_NODES, 8}, {C_GFLOPS, 7},  {C_FAILED, 6},
+                 {C_P95, 5},  {C_SESSION, 4}, {C_BYTES, 2}, {C_PROVIDER, 1}};
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
+            if (l->columns[i] == ranks[r].column &&
+                !(sort == AN_SORT_TOTAL && l->columns[i] == C_TOTAL))
+                vw_table_may_leave_out(t, i, ranks[r].rank);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->columns[i] == C_BAR)
+            vw_table_style(t, i, VW_MARK);
 }
 
 static void ns_cell(vw_table *t, double ns)
@@ -162,7 +187,7 @@ static void text_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row *
         cm_out_printf(&out, gflops < 10 ? "%.2f" : "%.1f", gflops);
     else if (c == C_PROVIDER)
         cm_out_printf(&out, "%s%s", vw_provider_name(row->provider).text,
-                      time == AN_TIME_EXECUTION ? "" : " (submission time)");
+                      time == AN_TIME_EXECUTION ? "" : ", submits");
     else if (c == C_TIMES)
         cm_out_text(&out, time == AN_TIME_SUBMISSION ? "submission time"
                           : time == AN_TIME_MIXED    ? "partly submission time"
@@ -186,6 +211,7 @@ static void write_cell(vw_io *io, vw_table *t, const vw_ops *v, const an_op_row 
         count_cell(t, row->sums.calls);
         break;
     case C_FAILED:
+        vw_table_next_style(t, row->sums.failed ? VW_BAD : VW_PLAIN);
         count_cell(t, row->sums.failed);
         break;
     case C_MEAN:
@@ -255,9 +281,11 @@ void vw_ops_text(vw_io *io, const vw_ops *v)
         return;
     }
     layout l = choose_columns(v);
+    vw_fit_lines(io);
     write_head(io, v);
     cm_out_char(&io->out, '\n');
     vw_table_begin(&t, io, "", l.titles, l.count);
+    dress_columns(&t, &l, v->choice.sort);
     for (size_t i = 0; i < shown_rows(v); i++)
         for (size_t c = 0; c < l.count; c++)
             write_cell(io, &t, v, &v->table->rows[i], l.columns[c]);
@@ -265,4 +293,8 @@ void vw_ops_text(vw_io *io, const vw_ops *v)
     write_foot(io, v);
     if (!v->choice.filter)
         vw_ops_flow_text(io, v);
+    if (v->choice.by == AN_BY_NODE)
+        vw_next_command(io, "as a flame graph", "export", v->path, "--format speedscope");
+    else
+        vw_next_command(io, "which of them", "ops", v->path, "--by node");
 }

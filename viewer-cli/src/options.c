@@ -6,7 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +26,19 @@ const char *vw_nearest(const char *word, const void *names, size_t count, size_t
     return best;
 }
 
-static const vw_option *find_option(const vw_command *c, const char *name, size_t len)
+const vw_option vw_common_options[] = {
+    {"color", 0, VW_TEXT, offsetof(vw_common, color), "auto|always|never",
+     "colours: on a terminal (auto, unless NO_COLOR is set), always, never"},
+    {"ascii", 0, VW_FLAG, offsetof(vw_common, ascii), NULL, "draw without Unicode characters"},
+};
+const size_t vw_common_option_count = sizeof vw_common_options / sizeof *vw_common_options;
+
+static const vw_option *find_option(const vw_option *options, size_t count, const char *name,
+                                    size_t len)
 {
-    for (size_t i = 0; i < c->option_count; i++)
-        if (strlen(c->options[i].name) == len && memcmp(c->options[i].name, name, len) == 0)
-            return &c->options[i];
+    for (size_t i = 0; i < count; i++)
+        if (strlen(options[i].name) == len && memcmp(options[i].name, name, len) == 0)
+            return &options[i];
     return NULL;
 }
 
@@ -42,14 +50,26 @@ static const vw_option *find_letter(const vw_command *c, char letter)
     return NULL;
 }
 
+#define MOST_OPTIONS 64
+
+static const char *nearest_option(const vw_command *c, const char *word)
+{
+    const char *names[MOST_OPTIONS] = {"help"};
+    size_t count = 1;
+    for (size_t i = 0; i < c->option_count && count < MOST_OPTIONS; i++)
+        names[count++] = c->options[i].name;
+    for (size_t i = 0; i < vw_common_option_count && count < MOST_OPTIONS; i++)
+        names[count++] = vw_common_options[i].name;
+    return vw_nearest(word, names, count, sizeof *names);
+}
+
 static cm_status unknown_option(const vw_command *c, const char *given, size_t len)
 {
     char word[64] = "";
     const char *near = NULL;
     if (len < sizeof word) {
         memcpy(word, given, len);
-        const char *name = word + strspn(word, "-");
-        near = vw_nearest(name, c->options, c->option_count, sizeof *c->options);
+        near = nearest_option(c, word + strspn(word, "-"));
     }
     return cm_fail(CM_USAGE,
                    "`ortscope %s` has no option %.*s%s%s%s; `ortscope help %s` lists its options.",
@@ -137,7 +157,8 @@ static bool is_number(const char *text)
 
 // One option and, where it stands apart, its value. *index is that of the option and ends at the
 // last argument used.
-static cm_status parse_option(const vw_command *c, int argc, char **argv, int *index, void *args)
+static cm_status parse_option(const vw_command *c, int argc, char **argv, int *index, void *args,
+                              vw_common *common)
 {
     const char *given = argv[*index], *value = NULL;
     const vw_option *o;
@@ -146,7 +167,11 @@ static cm_status parse_option(const vw_command *c, int argc, char **argv, int *i
         const char *equals = strchr(given, '=');
         len = equals ? (size_t)(equals - given) : len;
         value = equals ? equals + 1 : NULL;
-        o = find_option(c, given + 2, len - 2);
+        o = find_option(c->options, c->option_count, given + 2, len - 2);
+        if (!o) {
+            o = find_option(vw_common_options, vw_common_option_count, given + 2, len - 2);
+            args = common;
+        }
     } else {
         o = find_letter(c, given[1]);
         if (o && given[2] && o->type == VW_FLAG)
@@ -198,35 +223,11 @@ cm_status vw_parse(const vw_command *command, int argc, char **argv, void *args,
             parsed.help = true;
             break;
         } else {
-            CM_TRY(parse_option(command, argc, argv, &i, args));
+            CM_TRY(parse_option(command, argc, argv, &i, args, &parsed.common));
         }
     }
     if (!parsed.help)
         CM_TRY(check_operands(command, &parsed));
     *out = parsed;
     return CM_OK;
-}
-
-static void print_option(vw_io *io, const vw_option *o)
-{
-    char left[64];
-    snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
-             o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name, o->value ? " " : "",
-             o->value ? o->value : "");
-    cm_out_printf(&io->out, "  %-24s %s\n", left, o->help);
-}
-
-void vw_print_command_help(vw_io *io, const vw_command *c)
-{
-    static const vw_option help = {.name = "help", .letter = 'h', .help = "print this text"};
-    vw_style_on(io, VW_BOLD);
-    cm_out_printf(&io->out, "ortscope %s %s\n", c->name, c->usage);
-    vw_style_off(io, VW_BOLD);
-    cm_out_printf(&io->out, "%s\n", c->one_line);
-    if (c->details)
-        cm_out_printf(&io->out, "\n%s\n", c->details);
-    cm_out_text(&io->out, "\nOptions:\n");
-    for (size_t i = 0; i < c->option_count; i++)
-        print_option(io, &c->options[i]);
-    print_option(io, &help);
 }

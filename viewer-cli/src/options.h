@@ -38,8 +38,10 @@ typedef struct vw_option {
     const char *name; // without the dashes
     char letter;      // 0: none
     vw_option_type type;
-    size_t offset;     // of the field in the args struct
-    const char *value; // what its value is called in the help, NULL for flags
+    size_t offset; // of the field in the args struct
+    // What its value is called in the help, NULL for flags. FILE is completed by files; words in
+    // small letters between bars are the values themselves: "N|auto", "all|off".
+    const char *value;
     const char *help;
 } vw_option;
 
@@ -49,7 +51,10 @@ struct vw_command {
     const char *name;
     const char *one_line; // for the list of commands
     const char *usage;    // what stands behind the name: "[options] FILE"
-    const char *details;  // paragraphs for `help NAME`, may be NULL
+    // Paragraphs for `help NAME`, may be NULL. Lines are filled anew, but those that begin with a
+    // blank stay as they are.
+    const char *details;
+    const char *examples; // command lines, one a line, "# what for" behind them
     const vw_option *options;
     size_t option_count;
     size_t args_size; // of the struct that `run` gets, at most VW_MAX_ARGS_SIZE
@@ -62,8 +67,18 @@ struct vw_command {
 
 #define VW_MAX_ARGS_SIZE 512
 
+// Options that every command has.
+typedef struct vw_common {
+    bool ascii;
+    const char *color;
+} vw_common;
+
+extern const vw_option vw_common_options[];
+extern const size_t vw_common_option_count;
+
 typedef struct vw_parsed {
     bool help; // --help or -h was among them: nothing else counts
+    vw_common common;
     int operand_count;
     char **operands; // the front part of argv, which is put in order
 } vw_parsed;
@@ -75,6 +90,10 @@ cm_status vw_parse(const vw_command *command, int argc, char **argv, void *args,
 bool vw_parse_duration(const char *text, double *out_seconds);
 
 void vw_print_command_help(vw_io *io, const vw_command *command);
+
+// Fills lines of io->width with the words of `text`, indented; the first line has `column` columns
+// already. Ends the last line.
+void vw_fill(vw_io *io, const char *text, size_t indent, size_t column);
 
 // The nearest of `count` names (each at the start of an item of `stride` bytes), NULL if none is
 // near.

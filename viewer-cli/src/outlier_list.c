@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `ortscope runs --outliers`: each outlier with its causes and their shares.
 #include "common/text.h"
+#include "next_command.h"
 #include "op_view.h"
 #include "outlier_view.h"
 
@@ -63,19 +64,12 @@ static void write_causes(cm_out *out, const an_outlier *o)
                       o->unexplained * 100);
 }
 
-static void ns_cell(vw_table *t, double ns)
-{
-    char text[32];
-    cm_format_ns(text, sizeof text, ns);
-    vw_table_text(t, text);
-}
-
 static double ratio_of(const an_outlier *o)
 {
     return o->usual_ns > 0 ? (double)o->duration_ns / o->usual_ns : (double)NAN;
 }
 
-static void write_next(vw_io *io, const an_outliers *o, uint64_t shown)
+static void write_next(vw_io *io, const an_outliers *o, const char *path, uint64_t shown)
 {
     const an_outlier *slowest = NULL;
     uint64_t all = 0;
@@ -91,37 +85,33 @@ static void write_next(vw_io *io, const an_outliers *o, uint64_t shown)
         cm_out_printf(&io->out, "of %llu outliers the %zu slowest were looked into\n",
                       (unsigned long long)all, o->count);
     if (slowest)
-        cm_out_printf(&io->out,
-                      "\n`ortscope timeline --session %lld --run %lld` shows the slowest of them\n",
-                      (long long)slowest->session, (long long)slowest->run);
+        vw_next_command(io, "the slowest of them", "timeline", path, "--session %lld --run %lld",
+                        (long long)slowest->session, (long long)slowest->run);
 }
 
-static void list_text(vw_io *io, const an_outliers *o, uint64_t limit)
+// A line of numbers, and below it why: causes need the whole width.
+static void list_text(vw_io *io, const an_outliers *o, const char *path, uint64_t limit)
 {
-    static const vw_table_column columns[] = {
-        {"begin", true, 0}, {"session", true, 0}, {"run", true, 0},       {"latency", true, 0},
-        {"usual", true, 0}, {"times", true, 0},   {"causes", false, 160},
-    };
+    cm_out *out = &io->out;
     uint64_t shown = 0;
-    cm_out causes;
-    vw_table t;
-    cm_out_init_memory(&causes);
-    vw_table_begin(&t, io, "", columns, sizeof columns / sizeof *columns);
+    vw_fit_lines(io);
+    if (o->count)
+        vw_styled(io, VW_DIM, "       begin  session      run    latency      usual    times\n");
     for (size_t i = 0; i < o->count && (!limit || shown < limit); i++, shown++) {
         const an_outlier *n = &o->items[i];
-        cm_out_clear(&causes);
-        write_causes(&causes, n);
-        vw_table_cell(&t, "%.6f s", (double)n->begin_ns / 1e9);
-        vw_table_cell(&t, "%lld", (long long)n->session);
-        vw_table_cell(&t, "%lld", (long long)n->run);
-        ns_cell(&t, (double)n->duration_ns);
-        ns_cell(&t, n->usual_ns);
-        vw_table_cell(&t, "%.1f", ratio_of(n));
-        vw_table_text(&t, cm_out_string(&causes));
+        char latency[32], usual[32];
+        cm_format_ns(latency, sizeof latency, (double)n->duration_ns);
+        cm_format_ns(usual, sizeof usual, n->usual_ns);
+        cm_out_printf(out, "%10.6f s  %7lld  %7lld  ", (double)n->begin_ns / 1e9,
+                      (long long)n->session, (long long)n->run);
+        vw_style_on(io, VW_WARN);
+        cm_out_printf(out, "%9s", latency);
+        vw_style_off(io, VW_WARN);
+        cm_out_printf(out, "  %9s  %7.1f\n    ", usual, ratio_of(n));
+        write_causes(out, n);
+        cm_out_char(out, '\n');
     }
-    vw_table_end(&t);
-    cm_out_deinit(&causes);
-    write_next(io, o, shown);
+    write_next(io, o, path, shown);
 }
 
 // --------------------------------------------------------------------------------------------- CSV
@@ -170,12 +160,13 @@ static void list_json(vw_io *io, const an_outliers *o, uint64_t limit)
     cm_json_end(j);
 }
 
-void vw_outliers_list(vw_io *io, const an_outliers *o, vw_run_format format, uint64_t limit)
+void vw_outliers_list(vw_io *io, const an_outliers *o, const char *path, vw_run_format format,
+                      uint64_t limit)
 {
     if (format == VW_RUNS_JSON)
         list_json(io, o, limit);
     else if (format == VW_RUNS_CSV)
         list_csv(&io->out, o, limit);
     else
-        list_text(io, o, limit);
+        list_text(io, o, path, limit);
 }

@@ -17,6 +17,7 @@ void vw_session_outliers_text(vw_io *io, const an_summary *s, const an_session *
 void vw_session_outliers_json(cm_json *j, const an_summary *s, const an_session *n, size_t most);
 
 // `runs --outliers`: all of them.
-void vw_outliers_list(vw_io *io, const an_outliers *o, vw_run_format format, uint64_t limit);
+void vw_outliers_list(vw_io *io, const an_outliers *o, const char *path, vw_run_format format,
+                      uint64_t limit);
 
 void vw_outlier_json(cm_json *j, const an_outlier *o);

@@ -4,6 +4,7 @@
 #include "run_allocs.h"
 
 #include "common/map.h"
+#include "spark.h"
 #include "timeline_input.h"
 
 #include <stdlib.h>
@@ -121,15 +122,6 @@ static size_t column_of(const vw_alloc *item, int64_t begin_ns, int64_t duration
     return at < 0 ? 0 : at >= (double)columns ? columns - 1 : (size_t)at;
 }
 
-static void draw_level(cm_out *out, double share, bool unicode)
-{
-    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
-    size_t level = share > 0 ? (size_t)(share * 7.999) + 1 : 0;
-    level = level > 8 ? 8 : level;
-    cm_out_text(out, unicode ? blocks[level] : ascii[level]);
-}
-
 void vw_run_allocs_draw(cm_out *out, const vw_run_allocs *a, int64_t begin_ns, int64_t duration_ns,
                         bool unicode, size_t columns)
 {
@@ -142,6 +134,6 @@ void vw_run_allocs_draw(cm_out *out, const vw_run_allocs *a, int64_t begin_ns, i
             now += (double)a->items[next].bytes;
             most = now > most ? now : most;
         }
-        draw_level(out, a->peak_bytes > 0 ? most / a->peak_bytes : 0, unicode);
+        vw_spark_level(out, a->peak_bytes > 0 ? most / a->peak_bytes : 0, unicode);
     }
 }

@@ -40,8 +40,13 @@ typedef struct vw_run_printer {
     vw_run_format format;
     vw_table table;
     vw_table_column columns[VW_TABLE_MAX_COLUMNS];
+    int ranks[VW_TABLE_MAX_COLUMNS]; // in which order columns give way
+    size_t column_count;
+    uint64_t printed;
     bool started, with_messages;
     bool states, ready, faults, gaps; // columns that have something to show
+    double most_ns;                   // the longest of the first portion, for bars
+    vw_run slowest;                   // of those that were printed
     cm_json json;
     cm_out text; // for one cell
     char status[48];
@@ -53,4 +58,4 @@ void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *fact
 void vw_run_printer_portion(vw_run_printer *p, const vw_run *runs, size_t count,
                             const an_join *join);
 // `more`: how many matched and were not printed.
-void vw_run_printer_end(vw_run_printer *p, uint64_t more);
+void vw_run_printer_end(vw_run_printer *p, const char *path, uint64_t more);

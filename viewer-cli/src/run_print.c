@@ -3,11 +3,16 @@
 #include "analysis/names.h"
 #include "analysis/summary.h"
 #include "around_view.h"
+#include "bar.h"
 #include "common/text.h"
+#include "next_command.h"
 #include "run_list.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define BAR_COLUMNS 8
+#define LEAST_TEXT  18 // "25.0 % chrome.exe"
 
 void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *facts,
                           vw_run_format format, bool with_messages)
@@ -33,33 +38,46 @@ void vw_run_printer_begin(vw_run_printer *p, vw_io *io, const vw_run_facts *fact
     }
 }
 
+// `rank` as for vw_table_may_leave_out.
+static void add_column(vw_run_printer *p, bool wanted, const char *title, bool right,
+                       size_t max_width, int rank)
+{
+    if (!wanted || p->column_count == VW_TABLE_MAX_COLUMNS)
+        return;
+    p->ranks[p->column_count] = rank;
+    p->columns[p->column_count++] = (vw_table_column){title, right, max_width};
+}
+
 // Only those that have something to show, so that the lines stay short.
 static void start_table(vw_run_printer *p)
 {
-    vw_table_column *c = p->columns;
-    size_t count = 0;
-    c[count++] = (vw_table_column){"begin", true, 0};
-    c[count++] = (vw_table_column){"session", true, 0};
-    c[count++] = (vw_table_column){"run", true, 0};
-    c[count++] = (vw_table_column){"thread", true, 0};
-    c[count++] = (vw_table_column){"latency", true, 0};
-    if (p->gaps)
-        c[count++] = (vw_table_column){"gap", true, 0};
-    if (p->states)
-        c[count++] = (vw_table_column){"on CPU", true, 0};
-    if (p->ready)
-        c[count++] = (vw_table_column){"ready", true, 0};
-    if (p->states)
-        c[count++] = (vw_table_column){"preempted by", false, 24};
-    if (p->faults)
-        c[count++] = (vw_table_column){"faults", true, 0};
-    c[count++] = (vw_table_column){"status", false, 0};
-    c[count++] = (vw_table_column){"batch", true, 0};
-    c[count++] = (vw_table_column){"in flight", true, 0};
-    c[count++] = (vw_table_column){"inputs", false, p->states ? 40 : 60};
+    add_column(p, true, "begin", true, 0, 0);
+    add_column(p, true, "session", true, 0, 4);
+    add_column(p, true, "run", true, 0, 0);
+    add_column(p, true, "thread", true, 0, 8);
+    add_column(p, true, "latency", true, 0, 0);
+    size_t bar = p->column_count;
+    add_column(p, true, "", false, 0, 10);
+    add_column(p, p->gaps, "gap", true, 0, 5);
+    add_column(p, p->states, "on CPU", true, 0, 2);
+    add_column(p, p->ready, "ready", true, 0, 6);
+    add_column(p, p->states, "preempted by", false, 24, 1);
+    add_column(p, p->faults, "faults", true, 0, 3);
+    add_column(p, true, "status", false, 0, 0);
+    add_column(p, true, "batch", true, 0, 7);
+    add_column(p, true, "in flight", true, 0, 9);
+    add_column(p, true, "inputs", false, 60, p->with_messages ? 11 : 0);
+    add_column(p, p->with_messages, "message", false, 300, 0);
+    vw_fit_lines(p->io);
+    vw_table_begin(&p->table, p->io, "", p->columns, p->column_count);
+    for (size_t i = 0; i < p->column_count; i++)
+        vw_table_may_leave_out(&p->table, i, p->ranks[i]);
+    for (size_t i = 0; i < p->column_count; i++)
+        if (p->columns[i].max_width)
+            vw_table_may_shrink(&p->table, i, LEAST_TEXT);
+    vw_table_style(&p->table, bar, VW_MARK);
     if (p->with_messages)
-        c[count++] = (vw_table_column){"message", false, 120};
-    vw_table_begin(&p->table, p->io, "", c, count);
+        vw_table_may_shrink(&p->table, p->column_count - 1, 30);
     p->started = true;
 }
 
@@ -138,7 +156,12 @@ static void add_text(vw_run_printer *p, const vw_run *run, const an_joined *n)
     vw_table_cell(t, "%lld", (long long)run->run);
     vw_table_cell(t, "%lld", (long long)run->thread);
     vw_table_text(t, latency);
+    cm_out_clear(&p->text);
+    vw_draw_share(&p->text, p->io->unicode,
+                  p->most_ns > 0 ? (double)run->duration_ns / p->most_ns : 0, BAR_COLUMNS);
+    vw_table_text(t, cm_out_string(&p->text));
     machine_cells(p, run, n);
+    vw_table_next_style(t, run->status ? VW_BAD : VW_PLAIN);
     vw_table_text(t, status_text(p, run->status));
     if (batch >= 0)
         vw_table_cell(t, "%lld", (long long)batch);
@@ -254,17 +277,27 @@ static void look_at(vw_run_printer *p, const an_joined *n)
     p->gaps = p->gaps || an_known(n->gap_ns);
 }
 
+static void keep_slowest(vw_run_printer *p, const vw_run *run)
+{
+    if (p->printed++ == 0 || run->duration_ns > p->slowest.duration_ns)
+        p->slowest = *run;
+}
+
 void vw_run_printer_portion(vw_run_printer *p, const vw_run *runs, size_t count,
                             const an_join *join)
 {
     p->join = join;
     if (p->format == VW_RUNS_TEXT && !p->started) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
+            double ns = (double)runs[i].duration_ns;
+            p->most_ns = ns > p->most_ns ? ns : p->most_ns;
             look_at(p, an_join_get(join, i));
+        }
         start_table(p);
     }
     for (size_t i = 0; i < count && !cm_out_failed(&p->io->out); i++) {
         const an_joined *n = an_join_get(join, i);
+        keep_slowest(p, &runs[i]);
         if (p->format == VW_RUNS_TEXT)
             add_text(p, &runs[i], n);
         else if (p->format == VW_RUNS_JSON)
@@ -274,7 +307,7 @@ void vw_run_printer_portion(vw_run_printer *p, const vw_run *runs, size_t count,
     }
 }
 
-void vw_run_printer_end(vw_run_printer *p, uint64_t more)
+void vw_run_printer_end(vw_run_printer *p, const char *path, uint64_t more)
 {
     if (p->format == VW_RUNS_JSON) {
         cm_json_end(&p->json);
@@ -290,5 +323,11 @@ void vw_run_printer_end(vw_run_printer *p, uint64_t more)
         cm_out_printf(&p->io->out, "%s more run%s; `--limit 0` shows all\n", count,
                       more == 1 ? "" : "s");
     }
+    if (p->format == VW_RUNS_TEXT && p->printed && p->with_messages)
+        vw_next_command(p->io, "whole messages", "runs", path, "--failed --csv");
+    else if (p->format == VW_RUNS_TEXT && p->printed)
+        vw_next_command(p->io, p->printed == 1 ? "this run" : "the slowest of these", "timeline",
+                        path, "--session %lld --run %lld", (long long)p->slowest.session,
+                        (long long)p->slowest.run);
     cm_out_deinit(&p->text);
 }

@@ -47,5 +47,7 @@ void vw_timeline_deinit(vw_timeline *t);
 // Hides all but the longest; 0: shows all. Returns how many are hidden.
 size_t vw_timeline_show_longest(vw_timeline *t, size_t count);
 
-void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_t hidden);
+// `path` for the command that comes next. `bar_columns` 0: as many as there is room for.
+void vw_timeline_text(vw_io *io, const vw_timeline *t, const char *path, size_t bar_columns,
+                      size_t hidden);
 void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden);

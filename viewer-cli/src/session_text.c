@@ -25,7 +25,7 @@ static void write_title(vw_io *io, const an_session *n)
     vw_style_off(io, VW_BOLD);
     cm_out_text(out, "  ");
     if (n->model[0]) {
-        cm_text_clean(out, n->model, io->width > 40 ? io->width - 16 : 40);
+        cm_text_clean(out, n->model, io->width - 16);
     } else if (n->model_bytes > 0) {
         cm_format_bytes(size, sizeof size, (uint64_t)n->model_bytes);
         cm_out_printf(out, "model of %s given as bytes", size);
@@ -195,9 +195,8 @@ static void write_batches(vw_io *io, const an_session *n)
 
 static void write_shapes(vw_io *io, const an_summary *s, const an_session *n)
 {
-    const vw_table_column columns[] = {{"runs", true, 0},
-                                       {"p50", true, 0},
-                                       {"inputs", false, io->width > 60 ? io->width - 26 : 34}};
+    static const vw_table_column columns[] = {
+        {"runs", true, 0}, {"p50", true, 0}, {"inputs", false, 200}};
     if (n->shape_count == 0)
         return;
     vw_table t;
@@ -270,6 +269,7 @@ void vw_session_text(vw_io *io, const an_summary *s, const an_session *n)
         vw_session_course_text(io, n);
         vw_session_outliers_text(io, s, n);
         vw_latency_bars(io, &n->latency);
+        vw_session_spark_text(io, n);
     }
     vw_session_ops_text(io, s, n);
     write_batches(io, n);

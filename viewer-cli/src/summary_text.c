@@ -3,6 +3,7 @@
 #include "analysis/names.h"
 #include "around_view.h"
 #include "common/text.h"
+#include "next_command.h"
 #include "op_view.h"
 #include "summary_view.h"
 #include "table.h"
@@ -97,11 +98,13 @@ static void write_modules(vw_io *io, const an_summary *s)
 {
     for (size_t i = 0; i < s->module_count && i < 8; i++) {
         const an_module *m = &s->modules[i];
+        const size_t named = 15 + strlen(m->version); // columns before the path, about
+        const size_t room = io->width > named ? io->width - named : 0;
         cm_out_text(&io->out, "ONNX Runtime ");
         cm_text_clean(&io->out, m->version[0] ? m->version : "of unknown version", 40);
         cm_out_text(&io->out, "  ");
         vw_style_on(io, VW_DIM);
-        cm_text_clean(&io->out, m->path, io->width > 60 ? io->width - 30 : 60);
+        cm_text_clean(&io->out, m->path, room > 20 ? room : 20);
         vw_style_off(io, VW_DIM);
         cm_out_char(&io->out, '\n');
         if (m->refused > 0)
@@ -119,7 +122,9 @@ static void write_capture(vw_io *io, const an_summary *s, const tm_header *heade
     date[10] = ' '; // between date and time
     date[19] = '\0';
     cm_format_ns(length, sizeof length, (double)s->end_ns);
-    cm_out_printf(&io->out, "Recorded %s on %s UTC", length, date);
+    cm_out_printf(&io->out, "Recorded %s", length);
+    vw_styled(io, VW_WARN, s->unfinished ? " so far" : "");
+    cm_out_printf(&io->out, " on %s UTC", date);
     if (header->os && header->os[0]) {
         cm_out_text(&io->out, ", ");
         cm_text_clean(&io->out, header->os, 40);
@@ -313,15 +318,43 @@ static void write_losses(vw_io *io, const an_summary *s)
     }
     if (s->damage) {
         cm_out_char(&io->out, '\n');
-        vw_styled(io, VW_WARN, "File not whole: ");
+        vw_styled(io, VW_WARN, s->unfinished ? "Not finished: " : "File not whole: ");
         cm_text_clean(&io->out, s->damage, 0);
         cm_out_char(&io->out, '\n');
     }
 }
 
+// ------------------------------------------------------------------------------------ what is next
+
+#define OUTLIER 3 // times the median
+
+static void write_next(vw_io *io, const an_summary *s, const char *path)
+{
+    bool failed = false, outliers = false;
+    uint64_t runs = 0;
+    for (size_t i = 0; i < s->session_count; i++) {
+        const cm_histogram *h = &s->sessions[i].latency;
+        runs += s->sessions[i].runs;
+        failed = failed || s->sessions[i].failed_runs;
+        outliers =
+            outliers || (h->count > 1 && h->max / OUTLIER > cm_histogram_percentile(h, 500000));
+    }
+    if (!path || runs == 0)
+        return;
+    if (failed)
+        vw_next_command(io, "which runs, and why", "runs", path, "--failed");
+    else if (outliers)
+        vw_next_command(io, "the slow runs, and why", "runs", path, "--outliers");
+    else if (an_ops_any(s->ops))
+        vw_next_command(io, "where the time goes", "ops", path, "--by node");
+    else
+        vw_next_command(io, "one line a run", "runs", path, "%s", "");
+}
+
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice)
 {
+    vw_fit_lines(io);
     write_processes(io, s);
     write_modules(io, s);
     write_capture(io, s, header);
@@ -335,4 +368,5 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_messages(io, s);
     write_ort_events(io, s);
     write_losses(io, s);
+    write_next(io, s, choice->path);
 }

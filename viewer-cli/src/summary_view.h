@@ -17,6 +17,7 @@ typedef struct vw_summary_choice {
     int64_t session; // only this one
     bool all;        // every session in full
     vw_energy energy;
+    const char *path; // of the recording, for the command that comes next; NULL: none is named
 } vw_summary_choice;
 
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
@@ -37,6 +38,8 @@ void vw_summary_csv(vw_io *io, const an_summary *s);
 // One session in full, and the bars of its latencies.
 void vw_session_text(vw_io *io, const an_summary *s, const an_session *n);
 void vw_latency_bars(vw_io *io, const cm_histogram *h);
+// Latency and memory over time; nothing where there is too little of it.
+void vw_session_spark_text(vw_io *io, const an_session *n);
 
 // What the target took of the machine, devices and energy; nothing where nobody counted.
 void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy);

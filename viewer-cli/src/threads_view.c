@@ -82,6 +82,10 @@ void vw_threads_text(vw_io *io, const an_summary *s)
     cm_out_char(&io->out, '\n');
     vw_styled(io, VW_BOLD, "Threads\n");
     vw_table_begin(&table, io, "  ", columns, count);
+    if (an_threads_has_switches(t) && an_threads_has_samples(t)) {
+        vw_table_may_leave_out(&table, 4, 1);
+        vw_table_may_leave_out(&table, 5, 2);
+    }
     for (size_t i = 0; i < an_threads_count(t); i++) {
         const an_thread_times *n = an_threads_get(t, i);
         if (only_followed && !n->followed)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One run drawn as text: a line per operator with a bar where it lies in the run, or as JSON.
 #include "common/text.h"
+#include "next_command.h"
 #include "run_timeline.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define MAX_INDENT 10
+#define LEAST_NAME 14u // of an operator, with the blanks behind it
 
 static const char *string_of(const vw_timeline *t, int64_t id)
 {
@@ -134,7 +136,7 @@ static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const v
         vw_table_text(table, op->allocations ? vw_byte_text(op->allocated_bytes).text : "");
     cm_out_repeat(&cell, "  ", op->depth < MAX_INDENT ? (size_t)op->depth : MAX_INDENT);
     vw_op_type_name(&cell, string_of(t, k->op_type), string_of(t, k->domain));
-    cm_out_text(&cell, k->submits ? ", submission time" : "");
+    cm_out_text(&cell, k->submits ? ", submits" : "");
     cm_out_text(&cell, op->failed ? ", failed" : "");
     vw_table_text(table, cm_out_string(&cell));
     vw_table_text(table, string_of(t, k->node));
@@ -181,10 +183,45 @@ static void write_memory_line(vw_io *io, vw_table *table, const vw_timeline *t, 
     cm_out_deinit(&cell);
 }
 
+static bool shows_threads(const vw_timeline *t)
+{
+    return thread_count(t) > 1 || (t->op_count && t->ops[0].thread != t->thread);
+}
+
+// Of the columns before the names, with the blanks behind them.
+static size_t fixed_columns(const vw_timeline *t)
+{
+    return 2u * (8 + 2) + (shows_threads(t) ? 8u : 0u) + (t->allocs.count ? 10u : 0u);
+}
+
+// Half of the line at most, and what the names leave of it, but not less than a fourth.
+static size_t room_for_bars(const vw_io *io, const vw_timeline *t)
+{
+    size_t type = 8, node = 4, least = io->width / 4, most = io->width / 2;
+    cm_out name;
+    cm_out_init_memory(&name);
+    for (size_t i = 0; i < t->op_count; i++) {
+        const vw_timeline_kernel *k = kernel_of(t, &t->ops[i]);
+        if (!t->ops[i].shown)
+            continue;
+        size_t indent = 2 * (size_t)(t->ops[i].depth < MAX_INDENT ? t->ops[i].depth : MAX_INDENT);
+        cm_out_clear(&name);
+        vw_op_type_name(&name, string_of(t, k->op_type), string_of(t, k->domain));
+        size_t width = cm_text_width(cm_out_string(&name)) + indent;
+        type = width > type ? width : type;
+        width = cm_text_width(string_of(t, k->node));
+        node = width > node ? width : node;
+    }
+    cm_out_deinit(&name);
+    size_t others = fixed_columns(t) + (type < 48 ? type : 48) + 2 + (node < 32 ? node : 32) + 2;
+    size_t left = io->width > others ? io->width - others : 0;
+    return left < least ? least : left > most ? most : left;
+}
+
 static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
 {
     char axis[512];
-    bool with_thread = thread_count(t) > 1 || (t->op_count && t->ops[0].thread != t->thread);
+    bool with_thread = shows_threads(t);
     vw_table_column columns[7];
     size_t count = 0;
     vw_table table;
@@ -199,6 +236,9 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     columns[count++] = (vw_table_column){"node", false, 32};
     columns[count++] = (vw_table_column){axis, false, 0};
     vw_table_begin(&table, io, "", columns, count);
+    vw_table_may_shrink(&table, count - 2, 8);
+    vw_table_may_leave_out(&table, count - 2, 1);
+    vw_table_style(&table, count - 1, VW_MARK);
     if (t->lane.count)
         write_lane_line(io, &table, t, bar_columns, with_thread);
     for (size_t i = 0; i < t->op_count && !cm_out_failed(&io->out); i++)
@@ -209,9 +249,23 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     vw_table_end(&table);
 }
 
-void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_t hidden)
+// The run and a little around it, in a viewer that zooms.
+static void write_next(vw_io *io, const vw_timeline *t, const char *path)
+{
+    double begin = (double)t->begin_ns / 1e9, end = begin + (double)t->duration_ns / 1e9;
+    vw_next_command(io, "to zoom in", "export", path, "--format chrome --from %.3f --to %.3f",
+                    floor(begin * 1e3) / 1e3, ceil(end * 1e3) / 1e3);
+}
+
+void vw_timeline_text(vw_io *io, const vw_timeline *t, const char *path, size_t bar_columns,
+                      size_t hidden)
 {
     char text[32];
+    vw_fit_lines(io);
+    size_t most = io->width - fixed_columns(t) - LEAST_NAME;
+    if (bar_columns == 0)
+        bar_columns = t->op_count ? room_for_bars(io, t) : io->width / 2;
+    bar_columns = bar_columns < most ? bar_columns : most;
     write_head(io, t);
     if (t->op_count == 0) {
         if (t->lane.count) {
@@ -239,6 +293,7 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, size_t bar_columns, size_
         cm_format_count(text, sizeof text, hidden + t->ops_left_out);
         cm_out_printf(&io->out, "%s more operators\n", text);
     }
+    write_next(io, t, path);
 }
 
 // -------------------------------------------------------------------------------------------- JSON

@@ -63,5 +63,9 @@ cm_status an_memory_add_run(an_memory *m, const tm_block *block, size_t row);
 cm_status an_memory_finish(an_memory *m, uint64_t runs);
 void an_memory_get(const an_memory *m, an_memory_facts *out);
 
+// Bytes in use after the runs, in their order, neighbours put together. Returns how many there are.
+#define AN_MEMORY_COURSE 256
+size_t an_memory_course(const an_memory *m, double out[AN_MEMORY_COURSE]);
+
 const char *an_verdict_name(an_verdict verdict);            // "too_few_runs", "steady", ...
 const char *an_memory_source_name(an_memory_source source); // "AllocatorGetStats", ...

@@ -183,6 +183,7 @@ typedef struct an_summary {
     size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES
     size_t joined_runs;           // of all sessions: room for them
     char *damage;                 // NULL: the file is whole
+    bool unfinished;              // the damage is only that the end is missing
     struct an_around *around;     // around.h, by an_summary_join; NULL: nothing to tell
     struct an_threads *threads;   // threads.h, the same
     struct an_outliers *outliers; // outliers.h, by an_summary_join; NULL before

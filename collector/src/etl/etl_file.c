@@ -2,11 +2,29 @@
 // Opening a recording and reading it from front to back.
 #include "etl_internal.h"
 
+#include "common/file_format.h"
 #include "etl_record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static cm_status refuse(co_etl *e, const char *name)
+{
+    uint8_t head[4096];
+    size_t len = e->bytes < sizeof head ? (size_t)e->bytes : sizeof head;
+    if (e->file && cm_file_read_at(e->file, 0, head, len, &len) != CM_OK)
+        len = 0;
+    const cm_file_format *format = cm_file_format_of(e->file ? head : e->memory, len);
+    if (format && !strstr(format->what, ".etl")) // else it is one that is damaged
+        return cm_fail(CM_UNSUPPORTED,
+                       "%s is no recording of Windows' event tracing (.etl): it is %s.%s%s", name,
+                       format->what, format->advice[0] ? " " : "", format->advice);
+    return cm_fail(CM_UNSUPPORTED,
+                   "%s is no recording of Windows' event tracing (.etl)%s. Recordings are made by "
+                   "wpr, xperf, PerfView, logman or `tracelog`.",
+                   name, e->bytes == 0 ? ": it is empty" : ", or its beginning is damaged");
+}
 
 // Its first buffer must hold the description of the recording as its first record.
 static cm_status read_header(co_etl *e, const char *name)
@@ -30,10 +48,7 @@ static cm_status read_header(co_etl *e, const char *name)
         return CM_OK;
     if (status == CM_IO || status == CM_NO_MEMORY)
         return status;
-    return cm_fail(CM_UNSUPPORTED,
-                   "%s is no recording of Windows' event tracing (.etl)%s. Recordings are made by "
-                   "wpr, xperf, PerfView, logman or `tracelog`.",
-                   name, e->bytes == 0 ? ": it is empty" : ", or its beginning is damaged");
+    return refuse(e, name);
 }
 
 static cm_status open_source(co_etl source, const char *name, co_etl **out)

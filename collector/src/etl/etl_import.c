@@ -248,6 +248,8 @@ cm_status co_etl_import(co_etl *recording, co_etl_people *people,
         status = write_rows(m, recording);
         cm_status closed = tm_writer_close(m->writer);
         status = status == CM_OK ? closed : status;
+        if (status != CM_OK)
+            cm_file_discard(options->output);
     }
     *out = m->stats;
     co_etl_import_deinit(m);

@@ -53,6 +53,13 @@ cm_status cm_file_close(cm_file *f);
 // Removes a file, not a directory.
 cm_status cm_file_remove(const char *path);
 
+// Removes what was begun to be written and could not be finished. Only files: devices and pipes
+// stay.
+void cm_file_discard(const char *path);
+
+// Whether both are the same file, whatever it is called. False where either does not exist.
+bool cm_file_is_same(const char *a, const char *b);
+
 // ------------------------------------------------------------------------------------------- time
 
 // Nanoseconds since some fixed moment; never goes back.

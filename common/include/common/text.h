@@ -14,7 +14,9 @@
 // changes of the writing direction.
 bool cm_text_is_control(uint32_t code);
 
-// Columns that the text takes on a terminal: 0 for combining marks, 2 for wide East Asian ones.
+// Columns that a character or a text takes on a terminal: 0 for combining marks, 2 for wide East
+// Asian ones.
+size_t cm_code_width(uint32_t code);
 size_t cm_text_width(const char *text);
 
 // Writes foreign text for a person: control characters (terminal escapes among them), direction

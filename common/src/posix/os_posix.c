@@ -142,6 +142,20 @@ cm_status cm_file_remove(const char *path)
     return unlink(path) == 0 ? CM_OK : fail_errno(errno, "remove", path);
 }
 
+void cm_file_discard(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
+        unlink(path);
+}
+
+bool cm_file_is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;

@@ -181,6 +181,37 @@ cm_status cm_file_remove(const char *path)
     return status;
 }
 
+void cm_file_discard(const char *path)
+{
+    wchar_t *wide = widen(path);
+    if (wide)
+        DeleteFileW(wide); // refuses devices by itself
+    free(wide);
+}
+
+static bool identify(const char *path, BY_HANDLE_FILE_INFORMATION *out)
+{
+    wchar_t *wide = widen(path);
+    HANDLE handle = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
+                                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                                       OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL)
+                         : INVALID_HANDLE_VALUE;
+    free(wide);
+    if (handle == INVALID_HANDLE_VALUE)
+        return false;
+    bool known = GetFileInformationByHandle(handle, out);
+    CloseHandle(handle);
+    return known;
+}
+
+bool cm_file_is_same(const char *a, const char *b)
+{
+    BY_HANDLE_FILE_INFORMATION of_a, of_b;
+    return identify(a, &of_a) && identify(b, &of_b) &&
+           of_a.dwVolumeSerialNumber == of_b.dwVolumeSerialNumber &&
+           of_a.nFileIndexHigh == of_b.nFileIndexHigh && of_a.nFileIndexLow == of_b.nFileIndexLow;
+}
+
 uint64_t cm_monotonic_ns(void)
 {
     LARGE_INTEGER now, frequency;

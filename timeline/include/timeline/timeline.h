@@ -159,3 +159,7 @@ void tm_reader_progress(tm_reader *r, uint64_t *out_done, uint64_t *out_total);
 // After CM_END: NULL if the file was complete, else one sentence ("the file ends in the middle of
 // a block at byte 5120; everything before it was read").
 const char *tm_reader_damage(const tm_reader *r);
+
+// After CM_END: whether nothing is wrong but that the end is missing: the file is still being
+// written, or its capture was cut off.
+bool tm_reader_is_unfinished(const tm_reader *r);

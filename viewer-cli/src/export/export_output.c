@@ -101,11 +101,11 @@ bool vw_ex_output_is_full(const vw_ex_output *o)
 
 static void remove_parts(vw_ex_output *o)
 {
-    if (!o->path || strncmp(o->path, "/dev/", 5) == 0)
+    if (!o->path)
         return;
     for (unsigned part = 1; part <= o->part; part++)
         if (name_part(o, part) == CM_OK)
-            cm_file_remove(o->name);
+            cm_file_discard(o->name);
 }
 
 void vw_ex_output_deinit(vw_ex_output *o, bool keep)
@@ -115,4 +115,25 @@ void vw_ex_output_deinit(vw_ex_output *o, bool keep)
     cm_out_deinit(&o->out);
     if (!keep)
         remove_parts(o);
+}
+
+// By what is in it: paths may be spelled in many ways.
+cm_status vw_ex_refuse_recording(const char *path)
+{
+    static const uint8_t magic[] = {0xa5, 'm', 'a', 'g', 'i', 'c', 0xa4, 'o', 'r', 't', 'l'};
+    uint8_t head[16] = {0};
+    size_t len = 0;
+    cm_file *file;
+    if (cm_file_open(path, &file) != CM_OK)
+        return CM_OK; // it is not there yet
+    cm_status status = cm_file_read_at(file, 0, head, sizeof head, &len);
+    cm_file_close(file);
+    if (status == CM_OK &&
+        (memcmp(head + 1, magic, sizeof magic) == 0 || memcmp(head + 3, magic, sizeof magic) == 0))
+        return cm_fail(
+            CM_USAGE,
+            "\"%s\" is a recording of ortscope, which must not be overwritten; name another file "
+            "with -o.",
+            path);
+    return CM_OK;
 }

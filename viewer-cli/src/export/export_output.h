@@ -34,3 +34,6 @@ cm_status vw_ex_output_close(vw_ex_output *o);
 bool vw_ex_output_is_full(const vw_ex_output *o);
 // Ends everything; removes the files unless `keep`.
 void vw_ex_output_deinit(vw_ex_output *o, bool keep);
+
+// Usage failure where `path` is a recording, the one that is read for example.
+cm_status vw_ex_refuse_recording(const char *path);
