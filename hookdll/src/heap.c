@@ -9,6 +9,12 @@ void *hk_alloc(size_t bytes)
     return HeapAlloc(g_hk.heap, HEAP_ZERO_MEMORY, bytes);
 }
 
+void *hk_alloc_for_good(size_t bytes)
+{
+    uint8_t *memory = hk_alloc(bytes + HK_CACHE_LINE - 1);
+    return memory ? memory + (-(uintptr_t)memory & (HK_CACHE_LINE - 1)) : NULL;
+}
+
 void hk_free(void *memory)
 {
     if (memory)

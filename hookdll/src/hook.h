@@ -24,6 +24,7 @@
 #include <windows.h>
 
 #define HK_MODULES_MAX 8 // ONNX Runtimes in one process at the same time
+#define HK_CACHE_LINE  64
 
 // ----------------------------------------------------------------------------------------- threads
 
@@ -109,21 +110,23 @@ typedef struct hk_shim_frame {
 
 #define HK_SHIM_DEPTH_MAX 64u
 
+// What every operator needs comes first and fills as few cache lines as can be: between two of them
+// ORT has used the whole cache for its tensors.
 typedef struct hk_thread {
-    struct hk_thread *next; // list of all, never unlinked
+    _Alignas(HK_CACHE_LINE) struct hk_thread *next; // list of all, never unlinked
     _Atomic uint32_t in_use;
     _Atomic uint32_t busy; // our code runs on this thread right now
     uint32_t epoch;        // for which `producer` was claimed
     uint32_t inside;       // HK_INSIDE_*: API calls under way further up this thread's stack
+    uint32_t op_depth;
     tl_producer producer;
     hk_run_note run;
+    _Alignas(HK_CACHE_LINE) hk_op_frame ops[HK_OP_DEPTH_MAX];
+    uint64_t op_ticks; // what operators cost us in the run that measures
     hk_tap_note tap;
     hk_load_note load;
     uint32_t tap_depth; // may exceed HK_TAP_DEPTH: those are not recorded
     hk_tap_run tap_runs[HK_TAP_DEPTH];
-    uint64_t op_ticks; // what operators cost us in the run that measures
-    uint32_t op_depth;
-    hk_op_frame ops[HK_OP_DEPTH_MAX];
     uintptr_t alloc_mark; // the allocator that this thread is inside of (alloc_hook.c)
     _Atomic(struct tl_etw_thread *) etw; // NULL until it has written to event tracing (etw.c)
     struct hk_shim_ep *shim_ep;          // made inside the session creation that is under way
@@ -167,15 +170,15 @@ typedef struct hk_module {
 // ------------------------------------------------------------------------------------------- state
 
 typedef struct hk_state {
-    _Atomic uint32_t epoch;
+    _Alignas(HK_CACHE_LINE) _Atomic uint32_t epoch;
+    DWORD tls;
+    uint32_t flags;
     tl_section_header *section;
     HANDLE section_handle, wake_hook, wake_collector, collector_process; // from the collector
     HANDLE detach_event; // ours, for ever: ortscope_hook_detach asks the watcher
     HANDLE child_reply;  // ours, for ever: the collector has dealt with a child, or is gone
     HANDLE heap;
     HANDLE volatile last_ended; // the thread of the target that ended last
-    DWORD tls;
-    uint32_t flags;
     _Atomic(hk_thread *) threads;
     SRWLOCK lock; // modules, arming and disarming
     hk_module modules[HK_MODULES_MAX];
@@ -227,6 +230,7 @@ void hk_children_disarm(void);
 
 // heap.c: memory of our own, zeroed; NULL when short
 void *hk_alloc(size_t bytes);
+void *hk_alloc_for_good(size_t bytes); // begins a cache line; can't be given back
 void hk_free(void *memory);
 
 // `--ops sample:N`: only every Nth run of a session has its operators recorded.

@@ -70,7 +70,7 @@ void hk_vtables_restore(hk_op_module *module);
 #define HK_SET_UNTOLD  UINT32_MAX
 
 typedef struct hk_kernel {
-    _Atomic(uintptr_t) self; // 0: retired
+    _Alignas(HK_CACHE_LINE) _Atomic(uintptr_t) self; // 0: retired
     _Atomic(struct hk_kernel *) next;
     uint32_t id;
     uint32_t epoch;

@@ -32,7 +32,7 @@ static hk_kernel *take_unused(void)
 {
     hk_kernel *k = g_unused;
     if (!k)
-        return hk_alloc(sizeof *k);
+        return hk_alloc_for_good(sizeof *k);
     g_unused = atomic_load(&k->next);
     return k;
 }

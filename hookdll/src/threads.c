@@ -24,7 +24,7 @@ static hk_thread *take_unused(void)
 static hk_thread *take_state(void)
 {
     hk_thread *t = take_unused();
-    if (!t && (t = hk_alloc(sizeof *t)) != NULL) {
+    if (!t && (t = hk_alloc_for_good(sizeof *t)) != NULL) {
         atomic_store(&t->in_use, 1);
         hk_thread *first = atomic_load(&g_hk.threads);
         do
