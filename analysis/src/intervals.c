@@ -79,6 +79,14 @@ double an_inflation(const double *values, size_t count)
     return inflation > 1 ? 1 + (inflation - 1) * 1.2 : 1;
 }
 
+// By simulation (tests/unit/test_diff_noise.c): false alarms stay below their rate whether runs are
+// independent or drift.
+double an_freedom(double count, double inflation)
+{
+    double pieces = count / inflation / (2.5 - 1.5 / inflation);
+    return pieces > 2 ? pieces - 1 : 1;
+}
+
 // -------------------------------------------------------------------------- quantiles and means
 
 static int ascending(const void *a, const void *b)
@@ -101,16 +109,28 @@ static double rank_with(double below, double share, double count)
     return (low + high) / 2;
 }
 
+// As much more as Student's t is wider than the normal distribution.
+static double widened(double inflation, double count, double error)
+{
+    if (inflation <= 1)
+        return 1;
+    double wider = an_t_quantile(1 - error / 2, an_freedom(count, inflation)) /
+                   an_normal_quantile(1 - error / 2);
+    return inflation * wider * wider;
+}
+
 static an_interval interval_of_ranks(const double *sorted, size_t count, double share,
                                      double inflation, double error)
 {
-    double n = (double)count, effective = n / inflation;
+    double n = (double)count;
     size_t at = (size_t)ceil(share * n - 1e-9);
     an_interval result = an_only_value(sorted[at ? at - 1 : 0]);
+    if (n / inflation < AN_FEWEST_EFFECTIVE || count < AN_FEWEST_VALUES)
+        return result;
+    inflation = widened(inflation, n, error);
+    double effective = n / inflation;
     double low = rank_with(1 - error / 2, share, effective);
     double high = rank_with(error / 2, share, effective);
-    if (effective < AN_FEWEST_VALUES)
-        return result;
     // Between the ranks of effective values lie `inflation` real ones.
     if (low >= 1) {
         double rank = floor(low * inflation + 1e-6);
@@ -141,14 +161,14 @@ cm_status an_quantile_interval(const double *values, size_t count, double share,
     size_t rank = (size_t)ceil(share * (double)count - 1e-9);
     double quantile = sorted[rank ? rank - 1 : 0];
     // How a quantile wanders is how the share of values above it does. Of the few values in a tail
-    // that is hard to see, so that it counts as no less than the root of the median's.
+    // that is hard to see, so that it counts as no less than the median's to the power of 3/4.
     double inflation = 1;
     for (int median = 0; median < 2; median++) {
         double limit = median ? sorted[count / 2] : quantile;
         for (size_t i = 0; i < count; i++)
             above[i] = values[i] > limit;
         double found = an_inflation(above, count);
-        inflation = fmax(inflation, median ? sqrt(found) : found);
+        inflation = fmax(inflation, median ? pow(found, 0.75) : found);
     }
     *out = interval_of_ranks(sorted, count, share, inflation, error);
     free(sorted);
@@ -162,10 +182,11 @@ an_interval an_mean_interval(const double *values, size_t count, double error)
         return an_no_interval;
     double mean = mean_of(values, count), inflation = an_inflation(values, count);
     double effective = (double)count / inflation;
-    if (effective < AN_FEWEST_VALUES)
+    if (effective < AN_FEWEST_EFFECTIVE || count < AN_FEWEST_VALUES)
         return an_only_value(mean);
     double variance = autocovariance(values, count, mean, 0) * (double)count / ((double)count - 1);
-    double half = an_t_quantile(1 - error / 2, effective - 1) * sqrt(variance / effective);
+    double freedom = an_freedom((double)count, inflation);
+    double half = an_t_quantile(1 - error / 2, freedom) * sqrt(variance / effective);
     return (an_interval){mean, mean - half, mean + half};
 }
 

@@ -72,9 +72,9 @@ static double placement(const sample *other, double value, double shift)
     return (double)(bounds[0] + bounds[1]) / 2 / (double)other->count;
 }
 
-// What the mean placement of one sample adds to the variance; how many values it is worth.
+// What the mean placement of one sample adds to the variance; by how much values hang together.
 static double placement_variance(const sample *s, const sample *other, double shift, double *room,
-                                 double *effective)
+                                 double *inflation)
 {
     double mean = 0, sum = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -83,28 +83,28 @@ static double placement_variance(const sample *s, const sample *other, double sh
     }
     for (size_t i = 0; i < s->count; i++)
         sum += (room[i] - mean) * (room[i] - mean);
-    *effective = (double)s->count / an_inflation(room, s->count);
-    return sum / ((double)s->count - 1) / *effective;
+    *inflation = an_inflation(room, s->count);
+    return sum / ((double)s->count - 1) / (double)s->count * *inflation;
 }
 
 static an_interval find_shift(const sample *a, const sample *b, double error, double *room)
 {
-    double all = (double)a->count * (double)b->count, effective_a, effective_b;
+    double m = (double)a->count, n = (double)b->count, all = m * n, inflation_a, inflation_b;
     double below = difference_at(a, b, floor((all + 1) / 2));
     double above = difference_at(a, b, floor((all + 2) / 2));
     an_interval shift = an_only_value((below + above) / 2);
     if (a->count < AN_FEWEST_VALUES || b->count < AN_FEWEST_VALUES)
         return shift;
-    double of_a = placement_variance(a, b, -shift.value, room, &effective_a);
-    double of_b = placement_variance(b, a, shift.value, room, &effective_b);
-    if (effective_a < AN_FEWEST_VALUES || effective_b < AN_FEWEST_VALUES)
+    double of_a = placement_variance(a, b, -shift.value, room, &inflation_a);
+    double of_b = placement_variance(b, a, shift.value, room, &inflation_b);
+    if (m / inflation_a < AN_FEWEST_EFFECTIVE || n / inflation_b < AN_FEWEST_EFFECTIVE)
         return shift;
     // Welch and Satterthwaite: as many degrees of freedom as the two variances are worth.
     double variance = of_a + of_b;
+    double freedom_a = an_freedom(m, inflation_a), freedom_b = an_freedom(n, inflation_b);
     double freedom = variance > 0
-                         ? variance * variance /
-                               (of_a * of_a / (effective_a - 1) + of_b * of_b / (effective_b - 1))
-                         : effective_a + effective_b - 2;
+                         ? variance * variance / (of_a * of_a / freedom_a + of_b * of_b / freedom_b)
+                         : freedom_a + freedom_b;
     double reach = all * an_t_quantile(1 - error / 2, freedom) * sqrt(variance);
     double low = floor(all / 2 - reach), high = ceil(all / 2 + reach) + 1;
     if (low >= 1)

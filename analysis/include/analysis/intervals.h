@@ -6,6 +6,8 @@
 // say less than n independent ones. `inflation` is how much less: the long-run variance of a series
 // by its plain variance (sums of autocovariances in pairs, as long as they are positive and fall:
 // Geyer's initial monotone sequence). It is never below 1, and every interval uses n / inflation.
+// The inflation is itself an estimate, from few independent stretches where it is large: intervals
+// are those of Student's t with as many degrees of freedom (an_freedom).
 //
 // - quantile: order statistics. Which ranks enclose the quantile is a question to the binomial
 //   distribution alone, whatever the latencies' distribution is. A bound is infinite where there
@@ -24,9 +26,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// So many independent values (n / inflation) at least, or the bounds are not known: how values hang
-// together can't be told from fewer.
-#define AN_FEWEST_VALUES 10
+// So many values, and so many independent ones (n / inflation), at least, or the bounds are not
+// known: how values hang together can't be told from fewer.
+#define AN_FEWEST_VALUES    10
+#define AN_FEWEST_EFFECTIVE 8
 
 // A number and where it lies with a certain confidence. Bounds are -INFINITY and INFINITY where
 // nothing is known about them; all three are NAN where there is no number.
@@ -40,6 +43,9 @@ an_interval an_only_value(double value); // without bounds
 bool an_interval_bounded(an_interval i); // both bounds are numbers
 
 double an_inflation(const double *values, size_t count);
+// What the variance of a mean is worth that was estimated from so many values: count - 1 if they
+// are independent, down to 0.4 count / inflation - 1.
+double an_freedom(double count, double inflation);
 
 // `error` is what all the bounds may miss, 0.05 for 95 % confidence; half of it on each side.
 // `share`: 0.99 for the 99th percentile (nearest rank).
