@@ -41,8 +41,21 @@ cm_status cm_out_flush(cm_out *out)
     return out->status;
 }
 
+// Most of what is put out is short and has room: an export does this a hundred million times.
+static bool has_room(const cm_out *out, size_t len)
+{
+    const cm_buf *b = &out->buf;
+    return out->status == CM_OK && !b->failed && len < b->cap - b->len && // one for the NUL
+           (!out->write || b->len + len < SINK_BYTES);
+}
+
 void cm_out_bytes(cm_out *out, const void *bytes, size_t len)
 {
+    if (has_room(out, len)) {
+        memcpy(out->buf.data + out->buf.len, bytes, len);
+        out->buf.len += len;
+        return;
+    }
     if (out->write && out->buf.len + len >= SINK_BYTES)
         cm_out_flush(out);
     if (out->status != CM_OK)

@@ -32,7 +32,11 @@ static int by_begin(const void *a, const void *b)
 
 void vw_ex_window_sort(vw_ex_slice *slices, size_t count)
 {
-    qsort(slices, count, sizeof *slices, by_begin);
+    size_t ordered = 1; // mostly they are
+    while (ordered < count && by_begin(&slices[ordered - 1], &slices[ordered]) <= 0)
+        ordered++;
+    if (ordered < count)
+        qsort(slices, count, sizeof *slices, by_begin);
 }
 
 static int64_t middle(const vw_ex_slice *s)
