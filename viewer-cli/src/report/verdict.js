@@ -21,6 +21,14 @@ function verdictOfComparison(diff) {
   return `Whether ${name} became slower can’t be told from these runs.`;
 }
 
+// The least and the greatest median by input shapes, if that makes a difference of half or more. Shapes
+// that are used now and then say little.
+function byInputs(n) {
+  const medians = (n.shapes || []).filter((x) => x.runs >= Math.max(10, 0.05 * n.runs)).map((x) => x.p50_us);
+  const [least, most] = [Math.min(...medians), Math.max(...medians)];
+  return medians.length > 1 && most >= 1.5 * least ? [least, most] : null;
+}
+
 function verdictOf(data) {
   const { sessions, target } = data.summary;
   const ran = sessions.filter((n) => n.runs > 0);
@@ -40,6 +48,9 @@ function verdictOf(data) {
   const slow = outlierCount(n);
   if (slow)
     return `${name} takes ${fmtUs(l.p50)}, but ${fmtCount(slow)} of ${plural(n.runs, 'run')} took over ${n.outlier_causes.factor} times as long as usual${mostlyBecause(n)}.`;
+  const inputs = byInputs(n);
+  if (inputs)
+    return `${name} takes between ${fmtUs(inputs[0])} and ${fmtUs(inputs[1])} in the middle, depending on its inputs.`;
   if (n.runs >= 100 && l.p99 > 2.5 * l.p50)
     return `${name} takes ${fmtUs(l.p50)}, but one run in a hundred takes ${fmtTimes(l.p99 / l.p50)} as long or longer.`;
   if (n.runs >= 100)
