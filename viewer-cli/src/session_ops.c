@@ -54,6 +54,7 @@ static void write_types(vw_io *io, const an_op_table *types)
     char text[32];
     cm_out_char(&io->out, '\n');
     vw_table_begin(&t, io, "  ", columns, sizeof columns / sizeof *columns);
+    vw_table_style(&t, 2, VW_MARK);
     for (size_t i = 0; i < types->row_count && i < TYPE_ROWS; i++)
         write_type(io, &t, types, &types->rows[i]);
     vw_table_end(&t);

@@ -218,6 +218,15 @@ static size_t room_for_bars(const vw_io *io, const vw_timeline *t)
     return left < least ? least : left > most ? most : left;
 }
 
+// Whether any operator that is shown has allocated.
+static bool any_allocates(const vw_timeline *t)
+{
+    for (size_t i = 0; i < t->op_count; i++)
+        if (t->ops[i].shown && t->ops[i].allocations)
+            return true;
+    return false;
+}
+
 static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
 {
     char axis[512];
@@ -238,6 +247,8 @@ static void write_lines(vw_io *io, const vw_timeline *t, size_t bar_columns)
     vw_table_begin(&table, io, "", columns, count);
     vw_table_may_shrink(&table, count - 2, 8);
     vw_table_may_leave_out(&table, count - 2, 1);
+    if (t->allocs.count && !any_allocates(t))
+        vw_table_may_leave_out(&table, count - 4, 9);
     vw_table_style(&table, count - 1, VW_MARK);
     if (t->lane.count)
         write_lane_line(io, &table, t, bar_columns, with_thread);
