@@ -119,7 +119,8 @@ void da_tiers_run(da_session *s, int64_t end_ns, int64_t duration_ns, bool faile
             tier->open.in_flight_max = (uint32_t)in_flight;
         tier->open.held_bytes = da_session_held(s);
         tier->open.in_use_bytes = da_session_in_use(s);
-        cm_histogram_add(&tier->latencies, (uint64_t)duration_ns);
+        if (!failed)
+            cm_histogram_add(&tier->latencies, (uint64_t)duration_ns);
     }
 }
 

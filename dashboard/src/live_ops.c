@@ -38,7 +38,8 @@ void da_on_kernel(da_live *l, const int64_t *row)
         return;
     }
     da_kernel *k = &l->kernels[at];
-    bool is_new = k->session == 0;
+    bool is_new = !k->told;
+    k->told = true;
     k->session = row[TM_kernel_session];
     k->node = row[TM_kernel_node];
     k->op_type = row[TM_kernel_op_type];
@@ -137,6 +138,8 @@ void da_on_op(da_live *l, const int64_t *row)
     if (row[TM_op_flags] & OP_LOADING)
         return;
     da_kernel *k = &l->kernels[at];
+    if (!k->told)
+        k->session = row[TM_op_session];
     k->calls++;
     k->failed += (row[TM_op_flags] & OP_FAILED) != 0;
     k->total_ns += (uint64_t)duration;

@@ -134,6 +134,7 @@ void da_on_run(da_live *l, const int64_t *row)
     int64_t begin = row[TM_run_begin] > 0 ? row[TM_run_begin] : 0;
     int64_t duration = row[TM_run_duration] > 0 ? row[TM_run_duration] : 0;
     int64_t end = duration < INT64_MAX - begin ? begin + duration : INT64_MAX;
+    duration = end - begin; // sums of both stay in range from here on
     s->runs++;
     s->failed += row[TM_run_status] != 0;
     s->in_flight = row[TM_run_in_flight] > 0 ? row[TM_run_in_flight] : 0;
@@ -141,7 +142,8 @@ void da_on_run(da_live *l, const int64_t *row)
         s->first_begin_ns = begin;
     if (end > s->last_end_ns)
         s->last_end_ns = end;
-    cm_histogram_add(&s->latencies, (uint64_t)duration);
+    if (row[TM_run_status] == 0) // as in `ortscope summary`
+        cm_histogram_add(&s->latencies, (uint64_t)duration);
     da_tiers_run(s, end, duration, row[TM_run_status] != 0, s->in_flight);
     da_run *run = da_ring_add(&s->recent);
     if (!run)
@@ -153,7 +155,8 @@ void da_on_run(da_live *l, const int64_t *row)
                     .status = row[TM_run_status],
                     .in_flight = s->in_flight,
                     .ops = s->early_run == row[TM_run_run] ? s->early_ops : 0};
-    note_outlier(l, s, run);
+    if (run->status == 0)
+        note_outlier(l, s, run);
 }
 
 // ----------------------------------------------------------------------------------------- memory

@@ -110,7 +110,7 @@ typedef struct da_session {
 
 typedef struct da_kernel {
     int64_t id, session, node, op_type, domain, provider;
-    bool submits;
+    bool submits, told; // told: its own row came
     uint64_t calls, failed, total_ns, self_ns, max_ns;
 } da_kernel;
 

@@ -119,7 +119,7 @@ static void histograms(const writer *w)
 {
     static const char name[] = "ortscope_run_duration_seconds";
     uint32_t number;
-    head(w->out, name, "histogram", "How long runs of the session took.");
+    head(w->out, name, "histogram", "How long runs of the session took that did not fail.");
     for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
         da_live *l = da_core_capture(w->core, i, &number).live;
         if (!l)

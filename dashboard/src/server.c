@@ -264,7 +264,7 @@ static struct mg_context *listen_on(da_server *s, const da_server_options *o, co
                              "connection_queue",
                              "64",
                              "decode_url",
-                             "yes",
+                             "no",
                              "enable_directory_listing",
                              "no",
                              NULL};

@@ -88,7 +88,7 @@ static void cell(cm_json *j, column c, const da_step *s, double step_s)
                                 [P95] = s->p95_us,
                                 [P99] = s->p99_us,
                                 [MAX] = s->max_us};
-        cm_json_number(j, s->runs ? (double)values[c] : DA_NONE, 2);
+        cm_json_number(j, s->runs > s->failed ? (double)values[c] : DA_NONE, 2);
     }
     }
 }

@@ -17,7 +17,7 @@ static void latency_key(cm_json *j, const char *key, double ns)
 static void window_latency(cm_json *j, const da_window *w)
 {
     cm_json_key(j, "latency_us");
-    if (!w->runs) {
+    if (w->runs == w->failed) {
         cm_json_null(j);
         return;
     }
@@ -271,7 +271,8 @@ void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, 
     processes(j, l);
     da_key_array(j, "sessions");
     for (size_t i = 0; i < l->session_count; i++)
-        runs += session(j, l, l->sessions[i], window_s);
+        if (l->sessions[i]->facts[TM_session_status] == 0) // else it was never made
+            runs += session(j, l, l->sessions[i], window_s);
     cm_json_end(j);
     machine(j, l, window_s, runs);
     cm_json_end(j);

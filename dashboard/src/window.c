@@ -41,7 +41,8 @@ size_t da_window_durations(const da_live *l, const da_session *s, double window_
         const da_run *r = da_ring_at(&s->recent, i - 1);
         if (r->begin_ns + r->duration_ns < begin)
             break;
-        out[count++] = r->duration_ns;
+        if (r->status == 0)
+            out[count++] = r->duration_ns;
     }
     return count;
 }
@@ -58,26 +59,36 @@ static void find_percentiles(da_window *w, int64_t *v, size_t n)
     }
 }
 
+// How many runs there were and how they went; returns the seconds that they took.
+static double count_runs(da_window *w, const da_live *l, const da_session *s, int64_t begin)
+{
+    double seconds = (double)(l->now_ns - begin) / 1e9;
+    for (size_t i = s->recent.count; i > 0; i--) {
+        const da_run *r = da_ring_at(&s->recent, i - 1);
+        if (r->begin_ns + r->duration_ns < begin)
+            return seconds;
+        w->runs++;
+        w->failed += r->status != 0;
+        w->in_flight_max = r->in_flight > w->in_flight_max ? r->in_flight : w->in_flight_max;
+        if (w->runs == DA_RUNS) // older ones are forgotten: the time since the oldest
+            seconds = (double)(l->now_ns - r->begin_ns) / 1e9;
+    }
+    return seconds;
+}
+
 da_window da_window_of(const da_live *l, const da_session *s, double window_s)
 {
     da_window w = {0};
-    int64_t durations[DA_RUNS], begin = begin_of(l, window_s);
-    double sum = 0;
+    int64_t durations[DA_RUNS];
+    double sum = 0, seconds = count_runs(&w, l, s, begin_of(l, window_s));
     size_t n = da_window_durations(l, s, window_s, durations);
-    double seconds = (double)(l->now_ns - begin) / 1e9;
+    w.throughput_per_s = w.runs && seconds > 0 ? (double)w.runs / seconds : 0;
     for (size_t i = 0; i < n; i++) {
-        const da_run *r = da_ring_at(&s->recent, s->recent.count - 1 - i);
-        double ns = (double)r->duration_ns;
-        w.failed += r->status != 0;
-        w.in_flight_max = r->in_flight > w.in_flight_max ? r->in_flight : w.in_flight_max;
+        double ns = (double)durations[i];
         w.min_ns = i == 0 || ns < w.min_ns ? ns : w.min_ns;
         w.max_ns = ns > w.max_ns ? ns : w.max_ns;
         sum += ns;
-        if (n == DA_RUNS && i == n - 1) // older ones are forgotten: the time that these took
-            seconds = (double)(l->now_ns - r->begin_ns) / 1e9;
     }
-    w.runs = n;
-    w.throughput_per_s = n && seconds > 0 ? (double)n / seconds : 0;
     if (!n)
         return w;
     w.mean_ns = sum / (double)n;

@@ -5,14 +5,14 @@
 #include "live_state.h"
 
 typedef struct da_window {
-    uint64_t runs, failed;
+    uint64_t runs, failed; // latencies are of the others
     int64_t in_flight_max;
     double throughput_per_s;
-    double min_ns, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns; // 0 without runs
+    double min_ns, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns; // 0 without any
 } da_window;
 
 // Of the runs that ended in the last window_s seconds of the capture's time, at most DA_RUNS.
 da_window da_window_of(const da_live *l, const da_session *s, double window_s);
 
-// Their durations, unsorted; returns how many. `out` has room for DA_RUNS.
+// The durations of those that did not fail, unsorted; returns how many. `out` has room for DA_RUNS.
 size_t da_window_durations(const da_live *l, const da_session *s, double window_s, int64_t *out);

@@ -63,8 +63,9 @@ class Client:
                     if not part:
                         break
                     got += part
-            except (ConnectionResetError, BrokenPipeError):
-                pass
+            except OSError as error:  # it ended the connection while we wrote
+                if isinstance(error, socket.timeout):
+                    raise
             return got
 
     def stream(self, query="", token=None, headers=None):

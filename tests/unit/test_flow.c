@@ -3,7 +3,6 @@
 #define PATH "test_flow.ortl"
 #include "flow_fixture.h"
 
-
 static void test_one_after_the_other(void)
 {
     declare();

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""`ortscope serve` on a recording of the gold tests, and the checks' way of saying what was wrong."""
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import client as live
+
+
+class Checks:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def equal(self, what, actual, expected):
+        self.true(what, actual == expected, "got %r, expected %r" % (actual, expected))
+
+    def true(self, what, condition, detail=""):
+        self.count += 1
+        if not condition:
+            self.failed += 1
+            print("FAIL %s: %s" % (what, str(detail)[:600]), flush=True)
+
+    def end(self):
+        print("%d checks, %d failed" % (self.count, self.failed))
+        sys.exit(1 if self.failed else 0)
+
+
+def make_files(maker, folder):
+    os.makedirs(folder, exist_ok=True)
+    subprocess.run([maker], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def serve(ortscope, recording, *options):
+    """A client of a server that has told the whole recording."""
+    folder = os.path.dirname(os.path.abspath(recording))
+    messages = os.path.join(folder, "serve.err")
+    with open(messages, "wb") as err:
+        process = subprocess.Popen([ortscope, "serve", recording, "--no-open", *options],
+                                   cwd=folder, stdin=subprocess.DEVNULL, stderr=err)
+    try:
+        yield started(process, messages)
+    finally:
+        process.terminate()
+        code = process.wait(live.TIMEOUT)
+        if code != 0:
+            raise AssertionError("serve ended with %d: %s" % (code, read(messages)))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def started(process, messages):
+    until(lambda: live.address_of(read(messages)) or process.poll() is not None, "the server")
+    if process.poll() is not None:
+        raise AssertionError(read(messages))
+    return live.Client(read(messages))
+
+
+def until(condition, what):
+    end = time.monotonic() + live.TIMEOUT
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("nothing within %d s: %s" % (live.TIMEOUT, what))
+        time.sleep(0.02)
+
+
+def wait_for_state(client, state):
+    until(lambda: client.json("/api/v1/metrics/current")["captures"][0]["state"] == state, state)
