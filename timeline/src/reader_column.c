@@ -8,7 +8,10 @@
 
 #define LONGEST 9u // bytes of an integer, mark included
 
-static inline uint64_t big_endian(const uint8_t *bytes, unsigned len)
+// The compiler would make a call of it for each number.
+#define HOT static inline __attribute__((always_inline))
+
+HOT uint64_t big_endian(const uint8_t *bytes, unsigned len)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < len; i++)
@@ -17,7 +20,7 @@ static inline uint64_t big_endian(const uint8_t *bytes, unsigned len)
 }
 
 // One integer of which LONGEST bytes are there; NULL if it is none.
-static inline const uint8_t *take_integer(const uint8_t *at, uint64_t *out)
+HOT const uint8_t *take_integer(const uint8_t *at, uint64_t *out)
 {
     if (*at < 0x80 || *at >= 0xe0) {
         *out = (uint64_t)(int8_t)*at;
@@ -52,7 +55,7 @@ static inline const uint8_t *take_integer(const uint8_t *at, uint64_t *out)
 }
 
 // Eight integers that take one byte each and are not negative.
-static inline bool are_eight_small(const uint8_t *at)
+HOT bool are_eight_small(const uint8_t *at)
 {
     uint64_t eight;
     memcpy(&eight, at, sizeof eight);
@@ -60,8 +63,7 @@ static inline bool are_eight_small(const uint8_t *at)
 }
 
 // As many rows as can be taken without looking at the end; how many that were.
-static inline uint64_t take_most(mp_input *in, uint64_t rows, bool delta, uint64_t *value,
-                                 int64_t *out)
+HOT uint64_t take_most(mp_input *in, uint64_t rows, bool delta, uint64_t *value, int64_t *out)
 {
     const uint8_t *at = in->at;
     uint64_t i = 0, sum = 0, one;
