@@ -321,7 +321,7 @@ static cm_status add_op(an_flow *f, const tm_block *b, size_t row)
     if (f->item_count >= AN_FLOW_WINDOW || f->run_count >= AN_FLOW_RUNS)
         CM_TRY(close_runs(f, AN_FLOW_RUNS / 2, AN_FLOW_WINDOW / 2));
     CM_TRY(open_run(f, session, run, &r));
-    if (!cm_map_find(&f->ops->kernel_by_id, b->columns[TM_op_kernel][row], &kernel)) {
+    if (!an_ops_find_kernel(f->ops, b->columns[TM_op_kernel][row], &f->next_kernel, &kernel)) {
         r->dropped = true; // one that there was no room for
         return CM_OK;
     }

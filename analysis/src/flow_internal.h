@@ -52,6 +52,7 @@ struct an_flow {
     cm_map session_by_id;
     an_flow_run *runs; // open ones
     size_t run_count, run_capacity, last_run;
+    size_t next_kernel; // where the next one that is asked for probably is
     cm_map run_by_hash;
     size_t item_count; // of all open runs
     uint64_t lost;

@@ -357,14 +357,24 @@ cm_status an_op_table_measure(an_op_table *t, size_t rows)
     return CM_OK;
 }
 
+// NULL if it has none of its own.
+static const an_op_cell *cell_of_row(const an_ops *o, const tm_block *b, size_t row, size_t *next)
+{
+    int64_t kernel = b->columns[TM_op_kernel][row];
+    size_t at;
+    if (o->options.threads)
+        return an_ops_find_cell(o, kernel, b->columns[TM_op_thread][row]);
+    return an_ops_find_kernel(o, kernel, next, &at) ? &o->cells[at] : NULL;
+}
+
 void an_op_table_add(an_op_table *t, const an_ops *o, const tm_block *b)
 {
+    size_t next = 0;
     for (size_t row = 0; b->kind == TM_KIND_op && row < b->row_count; row++) {
         int64_t duration = b->columns[TM_op_duration][row];
         if (b->columns[TM_op_flags][row] & 1)
             continue; // loading
-        const an_op_cell *cell =
-            an_ops_find_cell(o, b->columns[TM_op_kernel][row], b->columns[TM_op_thread][row]);
+        const an_op_cell *cell = cell_of_row(o, b, row, &next);
         size_t number_plus_1 = cell ? t->row_of_cell[cell - o->cells] : 0;
         an_op_row *r = number_plus_1 ? t->by_number[number_plus_1 - 1] : NULL;
         if (r)

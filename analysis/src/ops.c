@@ -91,10 +91,8 @@ static cm_status add_cell(an_ops *o, size_t kernel, size_t thread)
 }
 
 // *out is AN_MAX_KERNELS when there is no room for another one.
-static cm_status find_or_add_kernel(an_ops *o, int64_t id, size_t *out)
+static cm_status add_missing_kernel(an_ops *o, int64_t id, size_t *out)
 {
-    if (cm_map_find(&o->kernel_by_id, id, out))
-        return CM_OK;
     *out = AN_MAX_KERNELS;
     if (o->kernel_count == AN_MAX_KERNELS)
         return CM_OK;
@@ -112,16 +110,9 @@ static cm_status find_or_add_kernel(an_ops *o, int64_t id, size_t *out)
     return CM_OK;
 }
 
-// Kernels have their places by their first executions, and mostly run in that order again.
 static inline cm_status get_kernel(an_ops *o, int64_t id, size_t *out)
 {
-    cm_status status = CM_OK;
-    if (o->next_kernel < o->kernel_count && o->kernels[o->next_kernel].id == id)
-        *out = o->next_kernel;
-    else
-        status = find_or_add_kernel(o, id, out);
-    o->next_kernel = *out + 1;
-    return status;
+    return an_ops_find_kernel(o, id, &o->next_kernel, out) ? CM_OK : add_missing_kernel(o, id, out);
 }
 
 static int64_t cell_key(size_t kernel, size_t thread)

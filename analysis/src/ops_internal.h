@@ -106,3 +106,17 @@ double an_ops_flops_of(an_ops *o, an_op_cell *cell, int64_t session, int64_t run
 
 // In ops.c. NULL if it has none of its own.
 an_op_cell *an_ops_find_cell(const an_ops *o, int64_t kernel, int64_t thread);
+
+// The place of a kernel. *next is where it probably is, 0 at first: kernels have their places by
+// their first executions, and mostly run in that order again.
+static inline bool an_ops_find_kernel(const an_ops *o, int64_t id, size_t *next, size_t *out)
+{
+    bool found = *next < o->kernel_count && o->kernels[*next].id == id;
+    if (found)
+        *out = *next;
+    else
+        found = cm_map_find(&o->kernel_by_id, id, out);
+    if (found)
+        *next = *out + 1;
+    return found;
+}
