@@ -17,7 +17,8 @@
 #define LOWER_CLOCK    0.9  // of the usual one
 #define LIMIT          95.0 // percent: no limit any more
 #define WINDOW_IN_RUNS 2    // counters tell of runs that fill half of the time between samples
-#define CAUSES         24   // before the small ones are dropped
+#define LONG_RUN_NS    300e6
+#define CAUSES         24 // before the small ones are dropped
 
 typedef struct weighing {
     const an_outlier_finder *f;
@@ -106,8 +107,12 @@ static void weigh_counters(weighing *w)
     double faults = w->count ? w->causes[0].share * w->extra_ns : 0;
     cause.amount = (double)NAN;
     off -= take(w, AN_CAUSE_DISK, more(n->disk_ns, u->disk_ns) - faults, cause);
-    if (an_known(n->cores_busy) && n->cores_busy >= ALL_BUSY) {
-        take(w, AN_CAUSE_WAITING_FOR_CORE, off, cause);
+    bool crowded = an_known(n->cores_busy) && n->cores_busy >= ALL_BUSY;
+    if (crowded || w->c->starved > 0) {
+        // Of long runs the samples around them tell, of others those of the whole second.
+        bool is_long = an_known(n->off_cpu_ns) && (double)w->c->run.duration_ns >= LONG_RUN_NS;
+        double starved = is_long ? 0 : w->c->starved * w->left_ns;
+        take(w, AN_CAUSE_WAITING_FOR_CORE, crowded && off > starved ? off : starved, cause);
         return;
     }
     if (!by_events && an_known(n->hard_faults)) {
@@ -313,8 +318,12 @@ cm_status an_outlier_explain(const an_outlier_finder *f, size_t place, an_outlie
         weigh_counters(&w);
     weigh_clock(&w);
     weigh_memory(&w);
+    // Where nobody tells that the operator had its processor, what was around it counts for more.
+    if (!an_known(w.n->on_cpu_ns))
+        weigh_surroundings(&w);
     CM_TRY(weigh_operator(&w));
-    weigh_surroundings(&w);
+    if (an_known(w.n->on_cpu_ns))
+        weigh_surroundings(&w);
     keep_causes(&w, to);
     return CM_OK;
 }

@@ -257,5 +257,6 @@ cm_status an_outlier_gather(an_outlier_finder *f)
     CM_TRY(join_cases(f));
     CM_TRY(an_source_read(f->source, TM_BIT(run_memory), f, take_growths));
     CM_TRY(find_others(f));
+    CM_TRY(an_outlier_find_starved(f));
     return an_outlier_find_operators(f);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the files of the outliers share: outliers.c leads and picks runs, outlier_usual.c knows what
-// is usual, outlier_facts.c gathers evidence, outlier_causes.c weighs it, outlier_groups.c puts
-// outliers with the same cause together.
+// is usual, outlier_facts.c, outlier_ops.c and outlier_starved.c gather evidence, outlier_causes.c
+// weighs it, outlier_groups.c puts outliers with the same cause together.
 #pragma once
 
 #include "analysis/outliers.h"
@@ -20,6 +20,7 @@ typedef struct an_case {
     bool outlier, first, new_shape;
     // Evidence, besides what the join has.
     double grown_bytes;
+    double starved;   // part of the extra time of this second's runs that they lacked a processor
     an_slices others; // runs of other sessions, by session: the time within this run
     size_t op_kernel; // place in the an_ops
     double op_excess_ns, ops_excess_ns; // of the slowest against its usual time; of all; NAN: none
@@ -91,6 +92,9 @@ cm_status an_outlier_gather(an_outlier_finder *f);
 // had its processor, only operators that are slow in more outliers than chance explains stay.
 cm_status an_outlier_find_operators(an_outlier_finder *f);
 int an_growth_size(double bytes); // place in `growths`
+
+// In outlier_starved.c: what counters tell of seconds in which all cores were busy.
+cm_status an_outlier_find_starved(an_outlier_finder *f);
 
 // In outlier_causes.c.
 cm_status an_outlier_explain(const an_outlier_finder *f, size_t place, an_outliers *out,

@@ -4,7 +4,7 @@
 //
 // Whatever stops a thread for a while makes the operator slow that happens to be under way. Where
 // switches tell that the thread had its processor, the operator itself was slow. Where nobody told,
-// chance decides: an operator that takes a part p of the usual time is struck with that
+// chance decides: an operator that takes a part p of all operators' time is struck with that
 // probability, so that out of n outliers with one slow operator each, k or more have this one with
 // the binomial probability. Only what is less likely than 1 %, over all operators, stays.
 #include "outlier_internal.h"
@@ -142,22 +142,28 @@ static bool had_processor(const an_outlier_finder *f, size_t at)
     return an_known(n->on_cpu_ns) && n->unknown_ns <= AN_OUTLIER_LEAST * (n->on_cpu_ns + 1);
 }
 
-// Operators of a session that executions were recorded of.
-static double kernels_of(const an_ops *ops, int64_t session)
+// The operators of a session that could have been struck, and their time together.
+static void sum_up(const op_pass *p, int64_t session, double *count, double *total_ns)
 {
-    double count = 0;
-    for (size_t i = 0; i < ops->kernel_count; i++)
-        count += ops->kernels[i].session == session;
-    return count;
+    const an_ops *ops = p->f->summary->ops;
+    *count = *total_ns = 0;
+    for (size_t i = 0; i < ops->kernel_count; i++) {
+        const an_op_sums *all = &ops->cells[i].sums;
+        if (ops->kernels[i].session != session || all->calls == 0)
+            continue;
+        ++*count;
+        *total_ns += (double)all->total_ns - (double)p->of_outliers[i].total_ns;
+    }
 }
 
-// `chances`: how many operators could have been struck.
-static bool beats_chance(const op_pass *p, const an_outlier_session *s, double outliers,
-                         double chances, const struck *k)
+static bool beats_chance(const op_pass *p, double outliers, double kernels, double total_ns,
+                         const struck *k)
 {
-    double part = usual_time(p, k->kernel) / s->usual_ns;
+    double part = ((double)p->f->summary->ops->cells[k->kernel].sums.total_ns -
+                   (double)p->of_outliers[k->kernel].total_ns) /
+                  total_ns;
     return k->times >= 2 && an_known(part) &&
-           binomial_tail(outliers, k->times, part) * chances < CHANCE;
+           binomial_tail(outliers, k->times, part) * kernels < CHANCE;
 }
 
 // Cases [from, to) are the outliers of one session.
@@ -165,8 +171,9 @@ static void judge_session(const op_pass *p, size_t from, size_t to, struck *all)
 {
     an_outlier_finder *f = p->f;
     const an_outlier_session *s = &f->sessions[f->cases[from].session];
-    double outliers = 0, chances = kernels_of(f->summary->ops, s->session->id);
+    double outliers = 0, kernels, total_ns;
     size_t count = 0;
+    sum_up(p, s->session->id, &kernels, &total_ns);
     for (size_t i = from; i < to; i++) {
         size_t k = 0;
         if (!is_alone(&f->cases[i]) || had_processor(f, i))
@@ -180,7 +187,7 @@ static void judge_session(const op_pass *p, size_t from, size_t to, struck *all)
             all[k].times++;
     }
     for (size_t k = 0; k < count; k++)
-        if (!beats_chance(p, s, outliers, chances, &all[k]))
+        if (!beats_chance(p, outliers, kernels, total_ns, &all[k]))
             all[k].times = 0;
     for (size_t i = from; i < to; i++) {
         size_t k = 0;

@@ -23,7 +23,8 @@
 // - page faults: pages that had to be read, the time that took (measured); others (circumstance),
 //   5 us each. From counters only where the run fills most of the time between two samples.
 // - preempted, waiting for a core (measured): the thread's switches. Without those, waiting for a
-//   core: the process had less processor time than the run took, while all cores were busy.
+//   core: the process had less processor time than the run took, while all cores were busy; or
+//   than all runs took in this second, which then lack the same part of their extra time.
 // - disk (measured): transfers that the thread asked for, those of page faults aside.
 // - waiting (measured): the thread waited, for none of the above. Without switches: less processor
 //   time than the run took, with a core free.
