@@ -19,6 +19,7 @@
 #define ALONE      0.25 // of the slowest one's excess that the others may have together
 #define MAX_STRUCK 4096 // different operators
 
+#define ROUNDING_NS    1000000       // begins and durations are rounded apart
 #define MAX_EXECUTIONS (1024 * 1024) // of outliers; what is beyond is left out
 
 // Of an outlier.
@@ -31,6 +32,10 @@ typedef struct op_time {
     uint64_t calls, total_ns;
 } op_time;
 
+typedef struct span {
+    int64_t begin_ns, end_ns;
+} span;
+
 typedef struct op_pass {
     an_outlier_finder *f;
     int64_t session, run; // the last one that was looked up
@@ -38,6 +43,8 @@ typedef struct op_pass {
     execution *executions;
     size_t count, capacity;
     op_time *of_outliers; // by kernel
+    span *spans;          // in order, apart from each other
+    size_t span_count;
 } op_pass;
 
 static size_t look_up(op_pass *p, int64_t session, int64_t run)
@@ -79,6 +86,48 @@ static cm_status take_ops(void *context, const tm_reader *r, const tm_block *b)
         all[p->count++] = (execution){(uint32_t)place, (uint32_t)kernel, duration};
     }
     return CM_OK;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+// When outliers were under way: blocks of other times need not be read.
+static cm_status find_spans(op_pass *p)
+{
+    const an_outlier_finder *f = p->f;
+    p->spans = malloc((f->outlier_count + 1) * sizeof *p->spans);
+    if (!p->spans)
+        return an_no_memory();
+    for (size_t i = 0; i < f->outlier_count; i++) {
+        const an_join_run *run = &f->cases[i].run;
+        p->spans[i] = (span){run->begin_ns, an_add_clamped(run->begin_ns, run->duration_ns)};
+    }
+    qsort(p->spans, f->outlier_count, sizeof *p->spans, by_begin);
+    for (size_t i = 0; i < f->outlier_count; i++) {
+        span *last = p->span_count ? &p->spans[p->span_count - 1] : NULL;
+        if (!last || p->spans[i].begin_ns > last->end_ns)
+            p->spans[p->span_count++] = p->spans[i];
+        else if (p->spans[i].end_ns > last->end_ns)
+            last->end_ns = p->spans[i].end_ns;
+    }
+    return CM_OK;
+}
+
+static bool is_wanted_time(void *context, int64_t first, int64_t last)
+{
+    const op_pass *p = context;
+    size_t low = 0, high = p->span_count;
+    while (low < high) { // the first one that begins after `last`
+        size_t middle = low + (high - low) / 2;
+        if (p->spans[middle].begin_ns <= an_add_clamped(last, ROUNDING_NS))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && an_add_clamped(p->spans[low - 1].end_ns, ROUNDING_NS) >= first;
 }
 
 // The mean of its executions in other runs; NAN: there are none.
@@ -226,13 +275,15 @@ cm_status an_outlier_find_operators(an_outlier_finder *f)
                     .session = INT64_MIN,
                     .found = SIZE_MAX,
                     .of_outliers = calloc(ops->kernel_count + 1, sizeof *pass.of_outliers)};
-    cm_status status =
-        pass.of_outliers ? an_source_read(f->source, TM_BIT(op), &pass, take_ops) : an_no_memory();
+    cm_status status = pass.of_outliers ? find_spans(&pass) : an_no_memory();
+    if (status == CM_OK)
+        status = an_source_read_times(f->source, TM_BIT(op), &pass, is_wanted_time, take_ops);
     if (status == CM_OK) {
         find_slowest(&pass);
         status = judge(&pass);
     }
     free(pass.executions);
+    free(pass.spans);
     free(pass.of_outliers);
     return status;
 }

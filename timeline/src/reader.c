@@ -71,9 +71,23 @@ static bool is_wanted(const tm_reader *r, int32_t kind)
     return kind >= 0 && (r->mask >> kind & 1) != 0;
 }
 
+// 0, -1: the kind has no time.
+static bool is_wanted_time(const tm_reader *r, const tm_index_entry *entry)
+{
+    return !r->wanted || entry->last_time < entry->first_time ||
+           r->wanted(r->wanted_context, entry->first_time, entry->last_time);
+}
+
+void tm_reader_only_times(tm_reader *r, void *context, tm_wanted *wanted)
+{
+    r->wanted = wanted;
+    r->wanted_context = context;
+}
+
 void tm_reader_only(tm_reader *r, uint64_t kind_mask)
 {
     r->mask = kind_mask & ALL_KINDS;
+    r->wanted = NULL;
     drop_index(r);
     // Who wants everything reads every block anyway, and learns so whether all are good.
     if (r->mask == ALL_KINDS)
@@ -133,8 +147,9 @@ static tm_step take_block(tm_reader *r, const tm_head *head, tm_block *out, bool
 static tm_step step_by_index(tm_reader *r, tm_block *out, bool *out_give, cm_status *out_status)
 {
     *out_give = false;
-    while (r->index_next < r->index_count && !is_wanted(r, r->index[r->index_next].kind) &&
-           r->index[r->index_next].kind != TM_INDEX_STRING)
+    while (r->index_next < r->index_count && r->index[r->index_next].kind != TM_INDEX_STRING &&
+           (!is_wanted(r, r->index[r->index_next].kind) ||
+            !is_wanted_time(r, &r->index[r->index_next])))
         r->index_next++;
     if (r->index_next == r->index_count)
         return TM_STEP_EOF;

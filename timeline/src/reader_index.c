@@ -29,19 +29,19 @@ static int32_t entry_kind(const tm_reader *r, const mp_token *name)
     return TM_INDEX_UNKNOWN;
 }
 
-static bool read_entries(tm_reader *r, const tm_head *head, mp_input in, tm_index_entry *entries,
+static bool read_entries(tm_reader *r, const tm_head *head, mp_input *in, tm_index_entry *entries,
                          int64_t *numbers)
 {
     size_t count = (size_t)head->rows;
     mp_token token;
-    if (mp_expect(&in, MP_ARRAY, &token) != MP_OK || token.value != count)
+    if (mp_expect(in, MP_ARRAY, &token) != MP_OK || token.value != count)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (mp_expect(&in, MP_STR, &token) != MP_OK)
+        if (mp_expect(in, MP_STR, &token) != MP_OK)
             return false;
         entries[i].kind = entry_kind(r, &token);
     }
-    if (!tm_take_column(&in, count, true, numbers))
+    if (!tm_take_column(in, count, true, numbers))
         return false;
     for (size_t i = 0; i < count; i++) {
         uint64_t offset = (uint64_t)numbers[i];
@@ -51,7 +51,7 @@ static bool read_entries(tm_reader *r, const tm_head *head, mp_input in, tm_inde
             return false;
         entries[i].offset = offset;
     }
-    if (!tm_take_column(&in, count, false, numbers))
+    if (!tm_take_column(in, count, false, numbers))
         return false;
     for (size_t i = 0; i < count; i++) {
         if ((uint64_t)numbers[i] > TM_ROWS_MAX)
@@ -59,6 +59,17 @@ static bool read_entries(tm_reader *r, const tm_head *head, mp_input in, tm_inde
         entries[i].rows = (uint32_t)numbers[i];
     }
     return true;
+}
+
+// The two columns of times; without them all blocks are of any time.
+static void read_times(mp_input *in, tm_index_entry *entries, size_t count, int64_t *numbers)
+{
+    bool good = tm_take_column(in, count, true, numbers);
+    for (size_t i = 0; i < count; i++)
+        entries[i].first_time = good ? numbers[i] : 0;
+    good = good && tm_take_column(in, count, true, numbers);
+    for (size_t i = 0; i < count; i++)
+        entries[i].last_time = good ? numbers[i] : -1;
 }
 
 void tm_reader_load_index(tm_reader *r)
@@ -77,7 +88,8 @@ void tm_reader_load_index(tm_reader *r)
     size_t count = head.rows ? (size_t)head.rows : 1;
     entries = calloc(count, sizeof *entries);
     numbers = calloc(count, sizeof *numbers);
-    if (entries && numbers && read_entries(r, &head, in, entries, numbers)) {
+    if (entries && numbers && read_entries(r, &head, &in, entries, numbers)) {
+        read_times(&in, entries, (size_t)head.rows, numbers);
         r->index = entries;
         r->index_count = (size_t)head.rows;
         r->index_next = 0;

@@ -41,6 +41,8 @@ struct tm_reader {
     uint64_t begin;    // of the first block
     uint64_t position; // of the next block to look at
     uint64_t mask;
+    tm_wanted *wanted; // NULL: all times
+    void *wanted_context;
 
     tm_string_chunk *chunks;
     cm_buf strings; // const char *, place = id - 1

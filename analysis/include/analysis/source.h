@@ -16,5 +16,11 @@ cm_status an_source_read(const an_source *source, uint64_t mask, void *context,
                          cm_status (*take)(void *context, const tm_reader *reader,
                                            const tm_block *block));
 
+// The same, without blocks whose times are not wanted, as far as the file makes that possible.
+cm_status an_source_read_times(const an_source *source, uint64_t mask, void *context,
+                               tm_wanted *wanted,
+                               cm_status (*take)(void *context, const tm_reader *reader,
+                                                 const tm_block *block));
+
 // There is a row of one of these kinds. A file that can't be read has none.
 bool an_source_has(const an_source *source, uint64_t mask);

@@ -149,6 +149,11 @@ cm_status tm_reader_next(tm_reader *r, tm_block *out);
 #define TM_BIT(kind) ((uint64_t)1 << TM_KIND_##kind)
 void tm_reader_only(tm_reader *r, uint64_t kind_mask);
 
+// Blocks for whose times `wanted` says false are skipped unread, too, where the file has a good
+// index: only a saving, others may come all the same. After tm_reader_only(), which forgets it.
+typedef bool tm_wanted(void *context, int64_t first_time, int64_t last_time);
+void tm_reader_only_times(tm_reader *r, void *context, tm_wanted *wanted);
+
 // NUL-terminated valid UTF-8, borrowed until close; "" for 0 and for ids that the file does not
 // define (up to the last block read).
 const char *tm_reader_string(const tm_reader *r, int64_t id);
