@@ -264,6 +264,7 @@ int main(void)
     make_diff();
     make_generation();
     make_machine();
+    make_outliers();
     make_recording();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);

@@ -49,5 +49,8 @@ void make_generation(void);
 // A file with the machine around the runs, in gold_machine.c.
 void make_machine(void);
 
+// Slow runs with different causes, in gold_outliers.c.
+void make_outliers(void);
+
 // Recordings, in gold_recording.c.
 void make_recording(void);

@@ -283,6 +283,65 @@ static void test_little_growth_does_not_explain_much_time(void)
     TEST_ASSERT_EQUAL_size_t(0, g_outliers->items[0].cause_count);
 }
 
+static void counter_row(int64_t id, const char *name, int64_t about, int64_t process,
+                        int64_t number)
+{
+    ROW(counter, id, 0, TEXT("process"), TEXT(name), TEXT("s"), 1000000000, 1, about, process,
+        number, 0);
+}
+
+// Ten seconds of short runs, one after the other. In the sixth one a run takes 12 ms, and the
+// process has 2 ms of it; then `other_core` tells whether somebody else had the rest.
+static void crowded_second(const char *providers, double other_core)
+{
+    int64_t now = 0, process = 0, cores[2] = {0, 0}, sampled = 0, run = 0;
+    begin(7);
+    ROW(session, 1, 1, 0, 5 * MS, 7, 0, TEXT("m.onnx"), 0, 0, 0, 0, 0, TEXT(providers), 0, 7);
+    counter_row(1, "cpu_user", 1, 1, -1);
+    counter_row(2, "cpu_user", 3, 0, 0);
+    counter_row(3, "cpu_user", 3, 0, 1);
+    counter_row(4, "cpu_kernel", 3, 0, 0);
+    counter_row(5, "cpu_kernel", 3, 0, 1);
+    while (now < 10000 * MS) {
+        bool crowded = now >= 5000 * MS && now < 6000 * MS;
+        int64_t length = crowded ? 12 * MS : 2 * MS;
+        run_at(++run, now, length, 0, 1);
+        now += length;
+        process += 2 * MS;
+        cores[0] += crowded ? (int64_t)((double)length * other_core) : length;
+        cores[1] += crowded ? (int64_t)((double)length * other_core) : 0;
+        if (now - sampled < 50 * MS)
+            continue;
+        sampled = now;
+        ROW(sample, 1, now, process, 1);
+        ROW(sample, 2, now, cores[0], 1);
+        ROW(sample, 3, now, cores[1], 1);
+    }
+    finish(0);
+}
+
+static void test_short_runs_lack_a_processor_where_all_are_busy(void)
+{
+    crowded_second("CPUExecutionProvider", 1);
+    const an_session_outliers *s = an_outliers_of(g_outliers, 1);
+    TEST_ASSERT_EQUAL_UINT64(84, s->outliers); // one begins before the second does
+    for (size_t i = 1; i + 1 < g_outliers->count; i++) {
+        TEST_ASSERT_EQUAL_size_t(1, g_outliers->items[i].cause_count);
+        TEST_ASSERT_EQUAL_INT(AN_CAUSE_WAITING_FOR_CORE, g_outliers->items[i].causes[0].kind);
+        TEST_ASSERT_TRUE(g_outliers->items[i].causes[0].share > 0.85);
+        TEST_ASSERT_TRUE(g_outliers->items[i].causes[0].measured);
+    }
+}
+
+static void test_they_do_not_where_a_core_was_free_or_the_work_is_elsewhere(void)
+{
+    crowded_second("CPUExecutionProvider", 0.5);
+    expect_groups(84, "84 unexplained");
+    forget();
+    crowded_second("DmlExecutionProvider,CPUExecutionProvider", 1);
+    expect_groups(84, "84 unexplained");
+}
+
 static void test_of_too_many_outliers_the_slowest_are_explained(void)
 {
     const int64_t each = 3; // every third run is slow
@@ -329,6 +388,8 @@ int main(void)
     RUN_TEST(test_new_inputs_explain_nothing_where_they_usually_cost_nothing);
     RUN_TEST(test_idle_time_explains_nothing_where_runs_are_fast_after_it);
     RUN_TEST(test_little_growth_does_not_explain_much_time);
+    RUN_TEST(test_short_runs_lack_a_processor_where_all_are_busy);
+    RUN_TEST(test_they_do_not_where_a_core_was_free_or_the_work_is_elsewhere);
     RUN_TEST(test_of_too_many_outliers_the_slowest_are_explained);
     RUN_TEST(test_hostile_numbers);
     return UNITY_END();

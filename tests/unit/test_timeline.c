@@ -253,6 +253,37 @@ static void test_only_the_wanted_kinds_come(void)
     sample_free(&all);
 }
 
+static bool is_in_range(void *context, int64_t first, int64_t last)
+{
+    const int64_t *range = context;
+    return last >= range[0] && first <= range[1];
+}
+
+static void test_blocks_of_other_times_are_skipped(void)
+{
+    tm_writer *w = create();
+    tm_block block;
+    for (int64_t i = 0; i < 20; i++) { // a block each
+        const int64_t mark[TM_mark_COUNT] = {[TM_mark_time] = i * 100};
+        tm_writer_row(w, TM_KIND_mark, mark);
+        tm_writer_flush(w);
+    }
+    TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(w));
+    int64_t range[2] = {450, 700}, expected = 500;
+    tm_reader *r = open_reader();
+    tm_reader_only(r, TM_BIT(mark));
+    tm_reader_only_times(r, range, is_in_range);
+    for (; tm_reader_next(r, &block) == CM_OK; expected += 100)
+        TEST_ASSERT_EQUAL_INT64(expected, block.columns[TM_mark_time][0]);
+    TEST_ASSERT_EQUAL_INT64(800, expected);
+    TEST_ASSERT_NULL(tm_reader_damage(r));
+    tm_reader_only(r, TM_BIT(mark)); // asks for all again: those behind
+    for (expected = 800; tm_reader_next(r, &block) == CM_OK; expected += 100)
+        TEST_ASSERT_EQUAL_INT64(expected, block.columns[TM_mark_time][0]);
+    TEST_ASSERT_EQUAL_INT64(2000, expected);
+    tm_reader_close(r);
+}
+
 static void test_a_file_that_is_being_written_can_be_read(void)
 {
     tm_writer *w = create();
@@ -384,6 +415,7 @@ int main(void)
     RUN_TEST(test_full_blocks_are_written_without_being_asked);
     RUN_TEST(test_a_flush_defines_things_before_their_use);
     RUN_TEST(test_only_the_wanted_kinds_come);
+    RUN_TEST(test_blocks_of_other_times_are_skipped);
     RUN_TEST(test_a_file_that_is_being_written_can_be_read);
     RUN_TEST(test_a_run_takes_at_most_24_bytes);
     RUN_TEST(test_failures_are_told_with_path_and_reason);
