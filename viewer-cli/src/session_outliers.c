@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_GROUPS   8
+#define TEXT_GROUPS 8
 
 // -------------------------------------------------------------------------------------------- text
 
