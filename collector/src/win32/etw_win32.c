@@ -18,7 +18,8 @@
 #define QUEUE_BYTES ((size_t)32 << 20)
 #define FLUSH_MS    30u // of the 100 that we promise: two hops between threads are to come
 #define WINDOWS_MAX 256u
-#define END_MS      5000u
+#define END_MS      5000u // that the reader may take for nothing, once the session is stopped
+#define JOIN_MS     5u
 
 struct co_etw {
     etw_api api;
@@ -28,6 +29,7 @@ struct co_etw {
     co_capture *capture;
     int64_t hz;                 // of QPC, as are:
     int64_t first_taken, taken; // when the capture's thread came for events, first and last
+    int64_t ending;             // when it was told to end, INT64_MAX before
     cm_histogram delay;         // from an event to then, in nanoseconds
     uint64_t trace;
     HANDLE reader, tender, end;
@@ -109,21 +111,39 @@ static void know_all(co_etw *e)
     ReleaseSRWLockExclusive(&e->lock);
 }
 
+static void flush(co_etw *e)
+{
+    etw_losses now;
+    co_etw_session_flush(&e->session);
+    int64_t begin = qpc();
+    if (co_etw_session_losses(&e->session, &now))
+        note_losses(e, &now, begin, qpc());
+    else
+        know_all(e); // somebody else has stopped it
+    if (co_etw_queue_holds(&e->queue))
+        SetEvent(e->arrival);
+}
+
+static void stop_session(co_etw *e)
+{
+    etw_losses last = e->losses;
+    int64_t begin = qpc();
+    InterlockedExchangePointer((void *volatile *)&g_running, NULL);
+    co_etw_session_stop(&e->session, &last);
+    note_losses(e, &last, begin, qpc());
+    know_all(e);
+}
+
+// Stopping takes its time: a system logger tells of everybody once more. That is done here, so that
+// the capture's thread can go on taking events meanwhile.
 static DWORD WINAPI tend(void *context)
 {
     co_etw *e = context;
     SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_ABOVE_NORMAL);
-    while (WaitForSingleObject(e->end, FLUSH_MS) == WAIT_TIMEOUT) {
-        etw_losses now;
-        co_etw_session_flush(&e->session);
-        int64_t begin = qpc();
-        if (co_etw_session_losses(&e->session, &now))
-            note_losses(e, &now, begin, qpc());
-        else
-            know_all(e); // somebody else has stopped it
-        if (co_etw_queue_holds(&e->queue))
-            SetEvent(e->arrival);
-    }
+    while (WaitForSingleObject(e->end, FLUSH_MS) == WAIT_TIMEOUT)
+        flush(e);
+    flush(e);
+    stop_session(e);
     return 0;
 }
 
@@ -182,6 +202,7 @@ co_etw *co_etw_start(const co_etw_options *options, co_capture *capture,
     e->end = CreateEventW(NULL, TRUE, FALSE, NULL);
     e->arrival = CreateEventW(NULL, FALSE, FALSE, NULL);
     e->asked = qpc();
+    e->ending = INT64_MAX;
     e->hz = hz.QuadPart;
     e->capture = capture;
     cm_histogram_init(&e->delay);
@@ -230,9 +251,9 @@ unsigned co_etw_parts(const co_etw *e)
 static void take(void *context, const co_etl_event *event)
 {
     co_etw *e = context;
-    // Its time may be anything. One from before the capture's thread first came waited for that:
-    // it tells nothing of the way.
-    if (event->time >= e->first_taken && event->time <= e->taken)
+    // Its time may be anything. One from before the capture's thread first came waited for that,
+    // and what stopping the session brings forth for the stop: they tell nothing of the way.
+    if (event->time >= e->first_taken && event->time <= e->taken && event->time < e->ending)
         cm_histogram_add(&e->delay,
                          (uint64_t)((double)(e->taken - event->time) * 1e9 / (double)e->hz));
     co_etw_live_event(e->live, event);
@@ -275,47 +296,35 @@ size_t co_etw_drain(co_etw *e)
     return events;
 }
 
-// True if it has ended.
-static bool join(HANDLE *thread)
+// True if it has ended. Stopping the session hands out what its buffers hold, and the reader comes
+// back after the last of it. The queue may be smaller than that: it is emptied meanwhile.
+// `limit_ms`: how long without any event, 0: for ever.
+static bool join(co_etw *e, HANDLE *thread, uint32_t limit_ms)
 {
-    if (!*thread)
-        return true;
-    bool ended = WaitForSingleObject(*thread, END_MS) == WAIT_OBJECT_0;
-    if (ended) {
-        CloseHandle(*thread);
-        *thread = NULL;
-    }
-    return ended;
-}
-
-// Stopping the session hands out what its buffers hold; ProcessTrace comes back after the last of
-// it. The queue may be smaller than that: it is emptied meanwhile.
-static bool join_reader(co_etw *e)
-{
-    ULONGLONG end = GetTickCount64() + END_MS;
-    while (e->reader && WaitForSingleObject(e->reader, 5) == WAIT_TIMEOUT) {
+    ULONGLONG since = GetTickCount64();
+    while (*thread && WaitForSingleObject(*thread, JOIN_MS) == WAIT_TIMEOUT) {
         if (co_etw_drain(e))
-            end = GetTickCount64() + END_MS;
-        if (GetTickCount64() > end)
+            since = GetTickCount64();
+        if (limit_ms && GetTickCount64() - since > limit_ms)
             return false;
     }
-    return join(&e->reader);
+    if (*thread)
+        CloseHandle(*thread);
+    *thread = NULL;
+    return true;
 }
 
 void co_etw_stop(co_etw *e)
 {
-    etw_losses last;
-    int64_t begin = qpc();
     if (!e)
         return;
+    e->ending = qpc();
     SetEvent(e->end);
-    bool ended = join(&e->tender);
-    last = e->losses;
-    InterlockedExchangePointer((void *volatile *)&g_running, NULL);
-    co_etw_session_stop(&e->session, &last);
-    note_losses(e, &last, begin, qpc());
-    know_all(e);
-    ended = join_reader(e) && ended;
+    bool tended = e->tender != NULL;
+    join(e, &e->tender, 0);
+    if (!tended)
+        stop_session(e);
+    bool ended = join(e, &e->reader, END_MS);
     if (e->trace && e->trace != ETW_INVALID_TRACE)
         e->api.close_trace(e->trace);
     co_etw_drain(e);
