@@ -40,6 +40,7 @@ SPECS = {
     # For many runs, and for sessions by the hundred.
     "cls_1": (REAL + "/cls.onnx", ["x=float:1,3,48,192"], CLASSES),
     "affine": (SMALL + "/affine.onnx", ["X=float:2,4", "S=float:2,3"], ["Y", "Z"]),
+    "branches": (SMALL + "/branches.onnx", ["X=float:384,256"], ["Y"]),
     "pick": (SMALL + "/pick.onnx", ["I=int64:3:2"], ["picked"]),
 }
 MODELS = ["cls", "det", "rec", "silero_v5"]

@@ -12,6 +12,7 @@ is needed and the bytes never change.
   pieces.onnx  P float[n,4], scale float[] -> parts = SplitToSequence(P), scaled = P * scale
   absent.onnx  -> out optional(float), which has no value
   decoder.onnx ids int64[1,n], past float[1,2,cached,4] -> total = sum of ids, present = Relu(past)
+  branches.onnx X float[rows,256] -> Y = two chains of eight matrix products each, multiplied
   unknown.onnx one node of an operator that does not exist
   kernelless.onnx  a valid model for which there is no kernel: Acosh of doubles
   taker.onnx   X float[1] -> Y float[1] = test.Taker(X), an operator of the program's own
@@ -182,6 +183,19 @@ def decoder():
         [initializer("axes", INT64, [1], [1])])
 
 
+def branches():
+    """Nodes matmul_left0 ... and sigmoid_right, matmul_right0 ...: nothing in common but X and W."""
+    weights = [((i * 37) % 101 - 50) / 4096 for i in range(256 * 256)]
+    nodes = [node("Sigmoid", ["X"], ["right"])]
+    for side, start in (("left", "X"), ("right", "right")):
+        names = [start] + ["%s%d" % (side, i) for i in range(8)]
+        nodes += [node("MatMul", [names[i], "W"], [names[i + 1]]) for i in range(8)]
+    return model("branches_graph", nodes + [node("Mul", ["left7", "right7"], ["Y"])],
+                 [value("X", tensor_type(FLOAT, ["rows", 256]))],
+                 [value("Y", tensor_type(FLOAT, ["rows", 256]))],
+                 [initializer("W", FLOAT, [256, 256], weights)])
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -203,7 +217,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
              "pieces": pieces(), "absent": absent(), "zeros": zeros(), "taker": taker(),
-             "unknown": unknown(), "decoder": decoder(), "kernelless": kernelless(),
+             "unknown": unknown(), "decoder": decoder(), "kernelless": kernelless(), "branches": branches(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
         path = os.path.join(folder, name + ".onnx")

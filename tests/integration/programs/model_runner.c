@@ -2,13 +2,17 @@
 // Runs real models on fixed inputs through the C API and says what it did as one line of JSON; with
 // --profile ORT itself writes down every operator that it executed.
 //
-//   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--async] [--keep] [--workers N]
-//       [--sessions N [--rounds N]] [--envs N] [--profile PREFIX] [--policy N] [--log LEVEL]
+//   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--streams FILE] [--async]
+//   [--keep]
+//       [--workers N] [--sessions N [--rounds N]] [--envs N] [--profile PREFIX] [--policy N] [--log
+//       LEVEL]
 //       [--run-options own|shared] [--pid-file FILE] [--go-file FILE] [--stop-file FILE]
 //       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ... [--model
 //       ...]
 //
-// --inter N: nodes run in parallel on N threads of their own. --workers: threads that use each
+// --inter N: nodes run in parallel on N threads of their own, as far as they are in different
+// streams: --streams names the file that tells ORT which are, and which ORT writes if it is not
+// there. --workers: threads that use each
 // session at the same time, N runs each. --sessions N: every worker makes, runs and releases N
 // sessions of its own instead, the models in turn; --rounds: all of that N times, with new workers.
 // After each round it takes its own memory's measure: private bytes, and what is in use in heaps
@@ -46,7 +50,7 @@ typedef struct model {
 } model;
 
 static struct {
-    const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options;
+    const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options, *streams;
     int runs, threads, inter, workers, sessions, rounds, envs, policy, log;
     bool async, keep;
     size_t model_count;
@@ -116,21 +120,14 @@ static void read_value(const wchar_t *name, const wchar_t *value)
         const wchar_t *name;
         int *number;
         const wchar_t **text;
-    } plain[] = {{L"--dll", NULL, &g.dll},
-                 {L"--profile", NULL, &g.profile},
-                 {L"--pid-file", NULL, &g.pid_file},
-                 {L"--go-file", NULL, &g.go_file},
-                 {L"--runs", &g.runs, NULL},
-                 {L"--threads", &g.threads, NULL},
-                 {L"--inter", &g.inter, NULL},
-                 {L"--workers", &g.workers, NULL},
-                 {L"--sessions", &g.sessions, NULL},
-                 {L"--rounds", &g.rounds, NULL},
-                 {L"--envs", &g.envs, NULL},
-                 {L"--policy", &g.policy, NULL},
-                 {L"--log", &g.log, NULL},
-                 {L"--run-options", NULL, &g.run_options},
-                 {L"--stop-file", NULL, &g.stop_file}};
+    } plain[] = {{L"--dll", NULL, &g.dll},           {L"--profile", NULL, &g.profile},
+                 {L"--pid-file", NULL, &g.pid_file}, {L"--go-file", NULL, &g.go_file},
+                 {L"--runs", &g.runs, NULL},         {L"--threads", &g.threads, NULL},
+                 {L"--inter", &g.inter, NULL},       {L"--workers", &g.workers, NULL},
+                 {L"--sessions", &g.sessions, NULL}, {L"--rounds", &g.rounds, NULL},
+                 {L"--envs", &g.envs, NULL},         {L"--policy", &g.policy, NULL},
+                 {L"--log", &g.log, NULL},           {L"--run-options", NULL, &g.run_options},
+                 {L"--streams", NULL, &g.streams},   {L"--stop-file", NULL, &g.stop_file}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (wcscmp(name, plain[i].name) != 0)
             continue;
@@ -185,6 +182,12 @@ static OrtSession *create(const model *m)
     if (g.inter) {
         must(ort.SetSessionExecutionMode(options, 1), "SetSessionExecutionMode");
         must(ort.SetInterOpNumThreads(options, g.inter), "SetInterOpNumThreads");
+    }
+    if (g.streams) {
+        char path[512];
+        snprintf(path, sizeof path, "%ls", g.streams);
+        must(ort.AddSessionConfigEntry(options, "session.node_partition_config_file", path),
+             "AddSessionConfigEntry");
     }
     if (g.profile)
         must(ort.EnableProfiling(options, g.profile), "EnableProfiling");
