@@ -110,7 +110,9 @@ SUMMARY_KEYS = {
 }
 OPS_KEYS = {
     "": ["schema_version", "by", "sort", "session", "filter", "runs", "all", "ops", "more",
-         "most_variable", "sessions", "lost_events"],
+         "most_variable", "sessions", "other_threads", "lost_events"],
+    "other_threads": ["idle_at_least_us", "idle_at_least_share", "threads"],
+    "other_threads.threads": ["process", "thread", "cpu_at_most_us", "runs_cover_us"],
     "runs": ["count", "kept", "with_ops", "with_ops_us"],
     "all": ["calls", "failed", "ambiguous", "not_told_apart", "self_us", "share_of_run_time", "time",
             "loading_calls", "loading_us"],

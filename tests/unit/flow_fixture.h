@@ -57,7 +57,7 @@ static void op_at(int64_t id, int64_t run, int64_t thread, int64_t begin, int64_
 }
 
 // On thread 1.
-static void op(int64_t id, int64_t run, int64_t begin, int64_t end)
+static inline void op(int64_t id, int64_t run, int64_t begin, int64_t end)
 {
     op_at(id, run, 1, begin, end, 0);
 }
@@ -99,7 +99,7 @@ static void read_flow(void)
 }
 
 // Of the one session.
-static const an_flow_session *flow(void)
+static inline const an_flow_session *flow(void)
 {
     read_flow();
     TEST_ASSERT_EQUAL_size_t(1, an_flow_count(g_flow));

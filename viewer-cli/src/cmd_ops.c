@@ -146,6 +146,8 @@ static cm_status look_again(const char *path, const ops_args *a, second_look *lo
     CM_TRY(read_kinds(path, TM_BIT(op) | TM_BIT(run) | TM_BIT(lost), false, take_times, look));
     if (a->csv)
         return CM_OK;
+    an_source source = vw_source_of(path);
+    CM_TRY(an_helpers_read(&source, look->ops, &v->helpers));
     v->variable_count = an_ops_most_variable(look->nodes, v->variable, VW_VARIABLE_DATA);
     return an_flow_finish(look->flow);
 }
@@ -162,6 +164,7 @@ static cm_status table_and_show(vw_io *io, const ops_args *a, const char *path, 
         v->run_time_ns = an_op_run_time_ns(ops, look.table, &v->runs);
         show(io, a, v);
     }
+    an_helpers_deinit(&v->helpers);
     an_flow_destroy(look.flow);
     an_op_table_destroy(look.nodes);
     an_op_table_destroy(look.table);
@@ -229,7 +232,9 @@ const vw_command vw_command_ops = {
         "critical path, idle threads of inter-op, changes of provider and copies, what the\n"
         "optimiser has fused, and pairs that it could have. A timeline has no edges of the graph:\n"
         "the path goes back from the operator that ended last to the one that ended last before\n"
-        "it began, and pairs are operators that always follow each other.",
+        "it began, and pairs are operators that always follow each other. Threads of intra-op\n"
+        "execute no operators of their own: other threads with processor time are told as far as\n"
+        "counters do, with the least time that they idled while runs were under way.",
     .examples = "ortscope ops trace.ortl  # what each type of operator costs\n"
                 "ortscope ops trace.ortl --by node --limit 20\n"
                 "ortscope ops trace.ortl --by provider --session 1\n"

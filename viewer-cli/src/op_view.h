@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/flow.h"
+#include "analysis/helpers.h"
 #include "analysis/ops.h"
 #include "analysis/summary.h"
 #include "bar.h"
@@ -49,6 +50,7 @@ typedef struct vw_ops {
     an_variable_op variable[VW_VARIABLE_DATA];
     size_t variable_count;
     const char *path;
+    an_helpers helpers;
 } vw_ops;
 
 const char *vw_op_by_name(an_op_by by);       // "node", "type", ...

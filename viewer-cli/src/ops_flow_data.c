@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The keys "most_variable", "sessions" and "lost_events" of `ortscope ops --json`.
+// The keys "most_variable", "sessions", "other_threads" and "lost_events" of `ortscope ops --json`.
 #include "analysis/fusion.h"
 #include "op_view.h"
 
@@ -202,6 +202,31 @@ static void json_variable(cm_json *j, const vw_ops *v)
     cm_json_end(j);
 }
 
+static void json_helpers(cm_json *j, const an_helpers *h)
+{
+    if (!h->known) {
+        cm_json_key(j, "other_threads");
+        cm_json_null(j);
+        return;
+    }
+    begin(j, "other_threads", false, CM_JSON_INDENTED);
+    vw_json_number(j, "idle_at_least_us", us(an_helpers_idle_ns(h)), 3);
+    vw_json_number(j, "idle_at_least_share", an_helpers_idle_share(h), 6);
+    begin(j, "threads", true, h->count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
+    for (size_t i = 0; i < h->count; i++) {
+        cm_json_begin_object(j, CM_JSON_ONE_LINE);
+        cm_json_key(j, "process");
+        cm_json_int(j, h->items[i].process);
+        cm_json_key(j, "thread");
+        cm_json_int(j, h->items[i].thread);
+        vw_json_number(j, "cpu_at_most_us", us(h->items[i].cpu_ns), 3);
+        vw_json_number(j, "runs_cover_us", us(h->items[i].runs_ns), 3);
+        cm_json_end(j);
+    }
+    cm_json_end(j);
+    cm_json_end(j);
+}
+
 void vw_ops_flow_json(cm_json *j, const vw_ops *v)
 {
     size_t count = an_flow_count(v->flow);
@@ -210,5 +235,6 @@ void vw_ops_flow_json(cm_json *j, const vw_ops *v)
     for (size_t i = 0; i < count; i++)
         json_session(j, v->ops, an_flow_get(v->flow, i));
     cm_json_end(j);
+    json_helpers(j, &v->helpers);
     vw_json_uint(j, "lost_events", an_flow_lost(v->flow));
 }

@@ -212,6 +212,15 @@ static void write_variable(vw_io *io, const vw_ops *v)
     vw_table_end(&t);
 }
 
+// "3 other threads worked meanwhile (intra-op, or the program's own), idle at least 61.2 %"
+static void write_helpers(cm_out *out, const an_helpers *h)
+{
+    cm_out_char(out, '\n');
+    count_text(out, h->count, "other thread", "other threads");
+    percent(out, " worked meanwhile (intra-op, or the program's own), idle at least ",
+            an_helpers_idle_share(h), "\n");
+}
+
 void vw_ops_flow_text(vw_io *io, const vw_ops *v)
 {
     size_t shown = 0, more = 0;
@@ -230,6 +239,8 @@ void vw_ops_flow_text(vw_io *io, const vw_ops *v)
     if (more)
         cm_out_printf(&io->out, "\n%zu more session%s; `--session N` shows one\n", more,
                       more == 1 ? "" : "s");
+    if (shown && v->helpers.count)
+        write_helpers(&io->out, &v->helpers);
     if (shown && an_flow_lost(v->flow)) {
         vw_style_on(io, VW_WARN);
         cm_out_char(&io->out, '\n');
