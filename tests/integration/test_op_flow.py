@@ -129,8 +129,7 @@ def print_figures(name, flow):
 
 
 def inter_op(checker):
-    """inter-op threads alone: since 1.14 ORT puts all nodes of a processor into one stream, so that a run
-    goes to another thread, but its operators still follow each other"""
+    """inter-op threads without streams: a run goes to another thread, its operators follow each other"""
     models = ["det", "rec"]
     timeline, answer = captured(checker, "inter_op", models, "--inter", 4)
     for name, flow in zip(models, answer["sessions"]):
@@ -162,4 +161,4 @@ def parallel(checker):
 TESTS = [sequential, inter_op, parallel]
 
 if __name__ == "__main__":
-    h.run_tests("test_flow", TESTS)
+    h.run_tests("test_op_flow", TESTS)
