@@ -150,8 +150,9 @@ async function updateTables() {
         one ? get('metrics/distribution', {capture, session: one.session}) : null,
         get('ops', {capture, session: app.chosen, by: 'type', limit: 30}),
         get('sessions', {capture}),
-        operators.update(),
     ]);
+    operators.setKnown(ops.calls > 0);
+    await operators.update();
     if (app.paused || app.capture.capture !== capture) return;
     panels.showDistribution(distribution, sessionsShown().length > 1 ? nameOf(one) : '');
     showOps($('ops'), $('ops-number'), ops);

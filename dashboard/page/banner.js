@@ -37,10 +37,11 @@ function notesOf(capture) {
 
 export function showBanner(banner, {capture, paused, connection, reason}) {
     let kind = 'bad', sentence = reason, notes = [];
-    if (connection === 'open') {
+    if (connection === 'open' || (connection === 'lost' && capture?.state === 'ended')) {
         if (capture) {
             [kind, sentence] = stateOf(capture, paused);
             notes = notesOf(capture);
+            if (connection === 'lost') notes.push(['', 'ortscope has ended too']);
         } else {
             [kind, sentence] = ['', 'No capture yet: choose a process below.'];
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Charts on uPlot, which only draws: title, legend and numbers are ours, as text. A chart that is
 // not on the screen is not drawn; what it missed is drawn when it comes back.
-import {css} from './colours.js';
+import {css, forgetColours} from './colours.js';
 import * as format from './format.js';
 
 const HEIGHT = 190;
@@ -128,6 +128,7 @@ export function chart(parent, options) {
 }
 
 export function themeChanged() {
+    forgetColours();
     for (const c of charts) c.rebuild();
 }
 

@@ -18,5 +18,13 @@ function dealer(colours, other) {
 export const typeColour = dealer(PALETTE, '#c3c9d1');
 export const providerColour = dealer(PROVIDERS, '#8a94a0');
 
-// A colour of the style sheet, as it is now.
-export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// A colour of the style sheet, as it is now. Asking costs a look at all styles: it is done once.
+const kept = new Map();
+
+export function css(name) {
+    if (!kept.has(name))
+        kept.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+    return kept.get(name);
+}
+
+export const forgetColours = () => kept.clear();

@@ -51,7 +51,7 @@ export class OpPanel {
     // The chosen session changed, or another capture is shown.
     setScope(capture, session) {
         if (capture === this.capture && session === this.session) return;
-        [this.capture, this.session] = [capture, session];
+        [this.capture, this.session, this.known] = [capture, session, false];
         this.setLatest(true);
     }
 
@@ -65,7 +65,14 @@ export class OpPanel {
     // The newest one is not exchanged while somebody looks into it.
     get busy() { return this.view.zoomed || $('timeline').matches(':hover, :focus'); }
 
+    // Whether there are operators to ask for.
+    setKnown(known) { this.known = known; }
+
     async update(force = false) {
+        if (!this.known && !this.wanted) {
+            $('timeline-details').textContent = 'No operators yet.';
+            return;
+        }
         if (!this.capture || this.asking || (!force && (!this.latest || (this.view.model && this.busy)))) return;
         this.asking = true;
         try {

@@ -42,8 +42,9 @@ READERS = {
     "report to stdout": ["report", FILE, "-o", "-"],
     "report --compare": ["report", "ops.ortl", "--compare", FILE, "-o", OUT],
 }
-# Reads one too, but goes on until it is told to stop: only for files that it refuses.
+# Read one too, as if it happened now: only for files that they refuse.
 SERVE = ["serve", "--no-open", FILE]
+TOP = ["top", "--once", FILE]
 IMPORT = ["import", "-q", FILE, "-o", OUT]
 
 PROFILE = (b'[\n{"cat" : "Session","pid" :1,"tid" :2,"dur" :418,"ts" :3,"ph" : "X","name" :'
@@ -130,7 +131,7 @@ def refused_files(options, checker, readers):
            "recording.etl": "event tracing .*`ortscope import` makes a timeline of it"}
     for name, (_, told) in FOREIGN.items():
         bad[f"{name}.foreign"] = f'"{name}.foreign" is not a timeline .*{told}'
-    for what, arguments in dict(readers, serve=SERVE).items():
+    for what, arguments in dict(readers, serve=SERVE, top=TOP).items():
         for file, pattern in bad.items():
             run = Run(options, arguments, file)
             checker.true(f"{what} of {file}", is_refusal(run, pattern), run)
@@ -306,7 +307,7 @@ def all_readers(options, checker):
     """The table holds every command that reads a file."""
     there = cli.commands(options)
     reading = {name for name, usage in there.items() if re.search(r"\bFILE\b|\bOLD\b", usage)}
-    known = {arguments[0] for arguments in READERS.values()} | {"import", "serve"}
+    known = {arguments[0] for arguments in READERS.values()} | {"import", "serve", "top"}
     checker.true("every command that reads a file is in the table", reading == known,
                  reading ^ known)
     return READERS

@@ -19,7 +19,7 @@ struct vw_live_capture {
     da_live *live;
     da_feed *feed;
     uint64_t settled_ns;
-    atomic_bool wants_end;
+    atomic_bool begun, wants_end;
     atomic_uint number;
     // What clients asked for; the capture's thread only tries for the lock.
     pthread_mutex_t lock;
@@ -102,8 +102,18 @@ void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path)
     if (status != CM_OK)
         return;
     co_capture_watch(capture, da_feed_row, l->feed);
+    atomic_store(&l->begun, true);
     const da_capture shown = {.live = l->live, .context = l, .control = control};
-    atomic_store(&l->number, da_server_add(l->server, &shown));
+    if (l->server)
+        atomic_store(&l->number, da_server_add(l->server, &shown));
+}
+
+bool vw_live_capture_shown(vw_live_capture *l, da_capture *out)
+{
+    if (!atomic_load(&l->begun))
+        return false;
+    *out = (da_capture){.live = l->live, .context = l, .control = control};
+    return true;
 }
 
 static void do_marks(vw_live_capture *l, co_capture *capture)

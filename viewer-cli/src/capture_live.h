@@ -9,12 +9,17 @@
 
 typedef struct vw_live_capture vw_live_capture;
 
-// `server` is borrowed. The capture is not seen before vw_live_begin.
+// `server` is borrowed; NULL: only vw_live_capture_shown tells. The capture is not seen before
+// vw_live_begin.
 cm_status vw_live_capture_create(da_server *server, double counters_hz, vw_live_capture **out);
 // After the server has stopped.
 void vw_live_capture_destroy(vw_live_capture *l);
 // Its number in the live view; 0 before vw_live_begin.
 uint32_t vw_live_capture_number(vw_live_capture *l);
+
+// For those who show it themselves, on any thread; false before vw_live_begin. Valid until it is
+// destroyed.
+bool vw_live_capture_shown(vw_live_capture *l, da_capture *out);
 
 // The following are called by the capture's thread; all take NULL.
 void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path);

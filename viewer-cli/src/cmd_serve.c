@@ -5,6 +5,7 @@
 #include "dashboard/replay.h"
 #include "live_server.h"
 #include "serve_system.h"
+#include "speed_option.h"
 #include "timeline_input.h"
 
 #include <stddef.h>
@@ -16,29 +17,13 @@ typedef struct serve_args {
     vw_live_args live;
 } serve_args;
 
-static cm_status read_speed(const char *text, double *out)
-{
-    char *end;
-    *out = 1;
-    if (!text)
-        return CM_OK;
-    if (strcmp(text, "max") == 0) {
-        *out = 0;
-        return CM_OK;
-    }
-    *out = strtod(text, &end);
-    if (end == text || *end || !(*out >= 0.1 && *out <= 1000))
-        return cm_fail(CM_USAGE, "--speed takes 0.1 to 1000, or max.");
-    return CM_OK;
-}
-
 static cm_status serve(const serve_args *a, const char *path)
 {
     double speed;
     da_server *server = NULL;
     da_replay *replay = NULL;
     const da_host host = {.export_file = vw_live_export};
-    CM_TRY(read_speed(a->speed, &speed));
+    CM_TRY(vw_read_speed(a->speed, &speed));
     cm_status status = da_replay_start(path, speed, &replay);
     status = vw_file_failure(status);
     if (status == CM_OK)

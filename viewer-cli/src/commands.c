@@ -22,6 +22,7 @@ const vw_command *const vw_commands[] = {
     &vw_command_dump,
     &vw_command_export,
     &vw_command_serve,
+    &vw_command_top,
     &vw_command_import,
     &vw_command_completion,
     &vw_command_version,

@@ -15,6 +15,7 @@ extern const vw_command vw_command_dump;
 extern const vw_command vw_command_import;
 extern const vw_command vw_command_export;
 extern const vw_command vw_command_serve;
+extern const vw_command vw_command_top;
 extern const vw_command vw_command_list;
 extern const vw_command vw_command_doctor;
 extern const vw_command vw_command_completion;

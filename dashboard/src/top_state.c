@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "dashboard/top.h"
+
+#include "op_rows.h"
+#include "view_keys.h"
+#include "window.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void copy_text(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+static void take_processes(const da_live *l, da_top *out)
+{
+    static const char *const names[] = {"working_set", "threads"};
+    for (size_t i = 0; i < l->process_count && out->process_count < DA_TOP_PROCESSES; i++) {
+        const da_process *p = &l->processes[i];
+        da_top_process *t = &out->processes[out->process_count++];
+        double now[2];
+        for (size_t k = 0; k < 2; k++)
+            now[k] = da_counter_now(da_counter_find(l, names[k], DA_PROCESS, p->id, -1));
+        *t = (da_top_process){
+            .pid = p->pid,
+            .state = da_process_state(p),
+            .exit_code = p->ended && p->reason != 1 ? (double)p->exit_code : DA_NONE,
+            .cpu_percent = p->ended ? DA_NONE : da_cpu_percent(l, DA_PROCESS, p->id, -1),
+            .working_set_bytes = now[0],
+            .threads = now[1]};
+        copy_text(t->program, sizeof t->program, da_file_name(da_text(l, p->program)));
+    }
+}
+
+static void take_sessions(const da_live *l, double window_s, da_top *out)
+{
+    for (size_t i = 0; i < l->session_count && out->session_count < DA_TOP_SESSIONS; i++) {
+        const da_session *s = l->sessions[i];
+        da_top_session *t = &out->sessions[out->session_count++];
+        da_window w = da_window_of(l, s, window_s);
+        int64_t held = da_session_held(s);
+        bool any = w.runs > 0;
+        *t = (da_top_session){.id = s->id,
+                              .ended = s->ended_ns >= 0,
+                              .runs = s->runs,
+                              .failed = s->failed,
+                              .in_flight = s->in_flight,
+                              .throughput_per_s = w.throughput_per_s,
+                              .p50_us = any ? da_us(w.p50_ns) : DA_NONE,
+                              .p95_us = any ? da_us(w.p95_ns) : DA_NONE,
+                              .p99_us = any ? da_us(w.p99_ns) : DA_NONE,
+                              .max_us = any ? da_us(w.max_ns) : DA_NONE,
+                              .arena_bytes = held >= 0 ? (double)held : DA_NONE};
+        copy_text(t->model, sizeof t->model, da_file_name(da_text(l, s->facts[TM_session_model])));
+    }
+}
+
+static void take_ops(const da_live *l, const da_top_choice *choice, da_top *out)
+{
+    da_op_rows rows;
+    da_span span = {.has_session = choice->session != 0,
+                    .session = choice->session,
+                    .by_node = choice->by_node};
+    if (!da_op_rows_gather(l, &span, &rows))
+        return; // no memory: none
+    for (size_t i = 0; i < rows.count && i < DA_TOP_OPS; i++) {
+        const da_op_row *r = &rows.items[i];
+        const da_kernel *k = r->first;
+        da_top_op *t = &out->ops[out->op_count++];
+        *t = (da_top_op){.calls = r->calls,
+                         .self_us = da_us((double)r->self_ns),
+                         .mean_us = da_us((double)r->total_ns) / (double)r->calls,
+                         .share = rows.self_ns ? (double)r->self_ns / (double)rows.self_ns : 0};
+        copy_text(t->name, sizeof t->name, da_text(l, choice->by_node ? k->node : k->op_type));
+        if (!choice->by_node)
+            copy_text(t->domain, sizeof t->domain, da_text(l, k->domain));
+        copy_text(t->provider, sizeof t->provider, da_text(l, k->provider));
+    }
+    da_op_rows_free(&rows);
+}
+
+static double machine_percent(const da_live *l)
+{
+    double sum = 0;
+    unsigned known = 0;
+    for (size_t i = 0; i < l->counter_count; i++) {
+        const da_counter *c = l->counters[i];
+        const char *name = da_text(l, c->name);
+        if (c->about != DA_CORE || !c->seen || !name || strcmp(name, "cpu_user") != 0)
+            continue;
+        double percent = da_cpu_percent(l, DA_CORE, -1, c->number);
+        sum += da_known(percent) ? percent : 0;
+        known += da_known(percent) ? 1u : 0u;
+    }
+    return known ? sum / known : DA_NONE;
+}
+
+void da_top_take(da_live *l, const da_top_choice *choice, da_top *out)
+{
+    da_lock(l);
+    *out = (da_top){.replay = l->replay,
+                    .state = l->state,
+                    .time_s = da_seconds(l->now_ns),
+                    .duration_s = l->replay ? l->duration_s : DA_NONE,
+                    .speed = l->speed,
+                    .window_s = choice->window_s,
+                    .machine_percent = machine_percent(l),
+                    .overhead_us = l->overhead_ns >= 0 ? da_us((double)l->overhead_ns) : DA_NONE,
+                    .lost_events = l->lost};
+    take_processes(l, out);
+    take_sessions(l, choice->window_s, out);
+    take_ops(l, choice, out);
+    da_unlock(l);
+}
