@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct top_args {
-    bool once, ascii;
+    bool once;
     const char *speed, *output;
     vw_number duration;
 } top_args;
@@ -54,8 +54,6 @@ static int run_top(vw_io *io, const void *args, int operand_count, char **operan
     const top_args *a = args;
     const char *what = operand_count ? operands[0] : NULL;
     const vw_top_capture_args capture = {a->output, a->once, a->duration.seconds};
-    if (a->ascii)
-        io->unicode = false;
     cm_status status =
         what && is_file(what) ? show_replay(io, a, what) : vw_top_capture(io, what, &capture);
     return status == CM_OK ? 0 : vw_failure(status);
@@ -70,7 +68,6 @@ static const vw_option top_options[] = {
      "where the recording of a process goes (default: ortscope-PROGRAM-PID.ortl)"},
     {"duration", 0, VW_DURATION, offsetof(top_args, duration), "TIME",
      "stop recording a process after this time: 10s, 5m"},
-    {"ascii", 0, VW_FLAG, offsetof(top_args, ascii), NULL, "draw without Unicode characters"},
 };
 
 const vw_command vw_command_top = {
