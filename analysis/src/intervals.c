@@ -133,8 +133,8 @@ static an_interval interval_of_ranks(const double *sorted, size_t count, double 
     double high = rank_with(error / 2, share, effective);
     // Between the ranks of effective values lie `inflation` real ones.
     if (low >= 1) {
-        double rank = floor(low * inflation + 1e-6);
-        result.low = sorted[(size_t)rank - 1];
+        double rank = floor(low * inflation + 1e-6); // beyond the last one: even that lies below
+        result.low = sorted[rank < n ? (size_t)rank - 1 : count - 1];
     }
     if (high <= effective) {
         double rank = ceil((high - 1) * inflation + 1 - 1e-6);

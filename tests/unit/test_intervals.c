@@ -100,6 +100,21 @@ static void test_too_few_values_for_a_tail(void)
     TEST_ASSERT_TRUE(i.low < 990 && i.high > 990);
 }
 
+// Of few values that hang together the greatest one lies below a high percentile for sure.
+static void test_a_tail_beyond_all_values(void)
+{
+    an_interval i;
+    for (size_t count = 10; count <= 100; count++) {
+        double *own = malloc(count * sizeof *own); // so that the address sanitizer sees its end
+        TEST_ASSERT_NOT_NULL(own);
+        for (size_t k = 0; k < count; k++)
+            own[k] = k % 10 < 5 ? (double)(k % 5) : 10 + (double)k;
+        TEST_ASSERT_EQUAL_INT(CM_OK, an_quantile_interval(own, count, 0.999, 0.05, &i));
+        TEST_ASSERT_TRUE(i.low <= i.value && __builtin_isinf(i.high));
+        free(own);
+    }
+}
+
 static void test_shift_of_constants_is_exact(void)
 {
     double a[20], b[30];
@@ -322,6 +337,7 @@ int main(void)
     RUN_TEST(test_beta);
     RUN_TEST(test_ranks_of_the_median);
     RUN_TEST(test_too_few_values_for_a_tail);
+    RUN_TEST(test_a_tail_beyond_all_values);
     RUN_TEST(test_shift_of_constants_is_exact);
     RUN_TEST(test_shift_is_the_median_of_differences);
     RUN_TEST(test_empty_and_single);
