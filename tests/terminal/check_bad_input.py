@@ -208,7 +208,9 @@ def full_disks(options, checker, readers):
     """What was begun is removed, by whatever the disk is full."""
     for what, arguments in writers(readers).items():
         file = "recording.etl" if what == "import" else "basic.ortl"
-        for size in (0, 300):
+        whole = Run(options, arguments, file)
+        checker.true(f"{what} with room", whole.code == 0 and whole.wrote, whole)
+        for size in (0, 300, whole.out.stat().st_size - 1):  # at the begin, and at the very end
             run = Run(options, arguments, file, preexec_fn=limit_files(size))
             checker.true(f"{what} with {size} bytes at most",
                          is_refusal(run, "Cannot write to .*: File too large"), run)
