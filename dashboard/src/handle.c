@@ -166,8 +166,9 @@ static cm_status answer_processes(const asked *a, da_reply *reply)
     cm_status status = host->list_processes ? host->list_processes(host->context, &list) : CM_OK;
     if (status == CM_OK)
         cm_out_printf(&reply->body,
-                      "{\"schema_version\": 1, \"supported\": %s, \"processes\": [%s]}\n",
-                      host->list_processes ? "true" : "false", cm_out_string(&list));
+                      "{\"schema_version\": 1, \"supported\": %s, \"processes\": %s}\n",
+                      host->list_processes ? "true" : "false",
+                      host->list_processes ? cm_out_string(&list) : "[]");
     cm_out_deinit(&list);
     return status;
 }

@@ -228,23 +228,14 @@ static bool make_token(char *out)
     return true;
 }
 
-static bool is_loopback(const char *address)
+static struct mg_context *listen_on(da_server *s, unsigned port)
 {
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0 ||
-           strcmp(address, "localhost") == 0;
-}
-
-static struct mg_context *listen_on(da_server *s, const da_server_options *o, const char *address,
-                                    unsigned port)
-{
-    char ports[300];
+    char ports[40];
     const struct mg_callbacks callbacks = {.begin_request = on_request,
                                            .http_error = on_error,
                                            .log_message = on_message,
                                            .log_access = on_message};
-    snprintf(ports, sizeof ports, "%s:%u%s",
-             strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port,
-             o->tls_cert ? "s" : "");
+    snprintf(ports, sizeof ports, "127.0.0.1:%u", port);
     const char *options[] = {"listening_ports",
                              ports,
                              "num_threads",
@@ -271,46 +262,38 @@ static struct mg_context *listen_on(da_server *s, const da_server_options *o, co
     return mg_start(&callbacks, s, options);
 }
 
-static void name_hosts(da_access *a, const char *address, unsigned port, bool tls)
+static void name_hosts(da_access *a, unsigned port)
 {
-    const char *names[] = {"127.0.0.1", "localhost", "[::1]", address};
-    a->scheme = tls ? "https" : "http";
-    a->host_count = is_loopback(address) ? 3 : 4;
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+    a->scheme = "http";
+    a->host_count = sizeof names / sizeof *names;
     for (size_t i = 0; i < a->host_count; i++)
         snprintf(a->hosts[i], sizeof a->hosts[i], "%s:%u", names[i], port);
 }
 
-static cm_status start(da_server *s, const da_server_options *o, const char *address)
+static cm_status start(da_server *s, const da_server_options *o)
 {
     unsigned first = o->port ? o->port : DA_PORT, tried = o->port ? 1 : PORTS_TRIED;
     for (unsigned i = 0; i < tried && !s->context; i++) {
         s->port = first + i;
-        name_hosts(&s->core.access, address, s->port, o->tls_cert != NULL);
-        s->context = listen_on(s, o, address, s->port);
+        name_hosts(&s->core.access, s->port);
+        s->context = listen_on(s, s->port);
     }
     if (!s->context)
         return cm_fail(CM_FAILED,
-                       "Nobody can listen on port %u of %s: another program does, or the address "
-                       "is not this machine's. Name another one with --port.",
-                       first, address);
+                       "Nobody can listen on port %u: another program does. Name another one with "
+                       "--port.",
+                       first);
     mg_set_websocket_handler(s->context, "/ws/metrics$", da_stream_connect, da_stream_ready,
                              da_stream_data, da_stream_close, s);
-    const char *host = is_loopback(address) ? s->core.access.hosts[0] : s->core.access.hosts[3];
-    snprintf(s->url, sizeof s->url, "%s://%s/?token=%s", s->core.access.scheme, host,
-             s->core.access.control);
-    snprintf(s->read_url, sizeof s->read_url, "%s://%s/?token=%s", s->core.access.scheme, host,
-             s->core.access.read);
+    const char *host = s->core.access.hosts[0];
+    snprintf(s->url, sizeof s->url, "http://%s/?token=%s", host, s->core.access.control);
+    snprintf(s->read_url, sizeof s->read_url, "http://%s/?token=%s", host, s->core.access.read);
     return CM_OK;
 }
 
 cm_status da_server_start(const da_server_options *options, da_server **out)
 {
-    const char *address = options->address ? options->address : "127.0.0.1";
-    if (!is_loopback(address) && !(options->tls_cert && options->tls_key))
-        return cm_fail(CM_USAGE,
-                       "%s is not this machine alone: others could read along. Give a certificate "
-                       "with --tls-cert and --tls-key, or leave the address out.",
-                       address);
     da_server *s = calloc(1, sizeof *s);
     if (!s)
         return cm_fail(CM_NO_MEMORY, "There is not enough memory for the live view.");
@@ -322,7 +305,7 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
         s->core.audit = s->audit;
     }
     cm_status status = make_token(s->core.access.control) && make_token(s->core.access.read)
-                           ? start(s, options, address)
+                           ? start(s, options)
                            : cm_fail(CM_FAILED, "The system gives no random numbers.");
     if (status != CM_OK) {
         da_server_stop(s);

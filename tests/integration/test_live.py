@@ -104,5 +104,40 @@ def run_ends(c):
     c.true("the file is whole", h.summary(trace)["sessions"][0]["runs"] > 5)
 
 
+def serve_attaches(c):
+    """serve alone: processes are listed, two are attached to from there, each with its own file."""
+    targets = [looping.Looping(c, name) for name in ("first", "second")]
+    server = h.Program(c.folder, "serve", [h.ORTSCOPE, "serve", "--no-open", "--audit",
+                                           c.folder + "/audit.jsonl"])
+    client = opened(server)
+    c.equal("nothing is recorded yet", client.json("/api/v1/metrics/current")["captures"], [])
+    client.json("/api/v1/ops", 404)
+    listed = {p["pid"]: p for p in client.json("/api/v1/processes")["processes"]}
+    c.equal("as documented", shapes.check_get(client, "/api/v1/processes"), [])
+    for i, target in enumerate(targets):
+        c.true("process %d is listed" % i, listed.get(target.pid, {}).get("can_attach"), listed)
+        status, body = client.control(action="attach", pid=target.pid)
+        c.equal("attach", (status, body.get("capture")), (200, i + 1))
+    c.equal("no such process", client.control(action="attach", pid=4294967294)[0], 404)
+    for i in range(2):
+        h.wait_until(lambda: runs_of(capture_of(client, i)) > 20, "runs of capture %d" % (i + 1),
+                     program=server)
+    files = [capture_of(client, i)["file"] for i in range(2)]
+    c.equal("detach from one", client.control(action="detach", capture=1)[0], 200)
+    h.wait_until(lambda: capture_of(client, 0)["state"] == "ended", "the end", program=server)
+    before = runs_of(capture_of(client, 1))
+    h.wait_until(lambda: runs_of(capture_of(client, 1)) > before, "the other goes on", program=server)
+    targets[1].finish(c)  # its capture ends with it
+    h.wait_until(lambda: capture_of(client, 1)["state"] == "ended", "the end", program=server)
+    c.equal("it is told how", capture_of(client, 1)["processes"][0]["exit_code"], 5)
+    told = [runs_of(capture_of(client, i)) for i in range(2)]
+    server.interrupt()
+    c.equal("Ctrl+C ends it", server.wait(), 0)
+    targets[0].finish(c)
+    for path, runs in zip(files, told):
+        c.equal("live and file", sum(s["runs"] for s in h.summary(path)["sessions"]), runs)
+        os.remove(os.path.join(h.ROOT, path))
+
+
 if __name__ == "__main__":
-    h.run_tests("test_live", [attach_moves, run_ends])
+    h.run_tests("test_live", [attach_moves, run_ends, serve_attaches])

@@ -81,6 +81,11 @@ void vw_live_capture_destroy(vw_live_capture *l)
     free(l);
 }
 
+void vw_live_request_end(vw_live_capture *l)
+{
+    atomic_store(&l->wants_end, true);
+}
+
 uint32_t vw_live_capture_number(vw_live_capture *l)
 {
     return atomic_load(&l->number);

@@ -21,6 +21,9 @@ uint32_t vw_live_capture_number(vw_live_capture *l);
 // destroyed.
 bool vw_live_capture_shown(vw_live_capture *l, da_capture *out);
 
+// Ends the capture soon; any thread.
+void vw_live_request_end(vw_live_capture *l);
+
 // The following are called by the capture's thread; all take NULL.
 void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path);
 void vw_live_turn(vw_live_capture *l, co_capture *capture, co_counters *counters);

@@ -40,6 +40,9 @@ typedef struct vw_capture_result {
 cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,
                      vw_capture_result *out);
 
+// As `ortscope attach` without options.
+cm_status vw_capture_defaults(vw_capture_options *out);
+
 // ortscope-PROGRAM-PID.ortl
 void vw_default_path(const inj_target *target, char *out, size_t capacity);
 

@@ -155,6 +155,11 @@ static cm_status read_options(const capture_args *a, vw_capture_options *out)
     return CM_OK;
 }
 
+cm_status vw_capture_defaults(vw_capture_options *out)
+{
+    return read_options(&(capture_args){0}, out);
+}
+
 static void print_summary(const char *path)
 {
     vw_io io;

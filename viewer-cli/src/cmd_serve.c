@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// `ortscope serve`: the live view of a finished recording.
+// `ortscope serve`: the live view of a finished recording, or of processes that are chosen there.
 #include "commands.h"
 #include "common/os.h"
 #include "dashboard/replay.h"
 #include "live_server.h"
+#include "serve_attach.h"
 #include "serve_system.h"
 #include "speed_option.h"
 #include "timeline_input.h"
@@ -40,12 +41,31 @@ static cm_status serve(const serve_args *a, const char *path)
     return status;
 }
 
+// Without a file: nothing is recorded before somebody attaches from there.
+static cm_status serve_processes(const serve_args *a)
+{
+    da_server *server = NULL;
+    vw_serve_captures *captures = NULL;
+    da_host host = {.export_file = vw_live_export};
+    CM_TRY(vw_serve_captures_create(&captures, &host));
+    cm_status status = vw_live_start(&a->live, &host, &server);
+    if (status == CM_OK) {
+        vw_serve_captures_show_on(captures, server);
+        vw_live_announce(&a->live, server);
+        while (!vw_serve_stopped())
+            cm_sleep_ms(100);
+    }
+    vw_serve_captures_end(captures);
+    da_server_stop(server);
+    vw_serve_captures_destroy(captures);
+    return status;
+}
+
 static int run_serve(vw_io *io, const void *args, int operand_count, char **operands)
 {
     (void)io;
-    (void)operand_count;
     vw_serve_stop_install();
-    cm_status status = serve(args, operands[0]);
+    cm_status status = operand_count ? serve(args, operands[0]) : serve_processes(args);
     return status == CM_OK ? 0 : vw_failure(status);
 }
 
@@ -58,18 +78,21 @@ static const vw_option serve_options[] = {
 const vw_command vw_command_serve = {
     .name = "serve",
     .one_line = "Shows a recording in the browser, as if it happened now.",
-    .usage = "[options] FILE",
+    .usage = "[options] [FILE]",
     .details =
         "A page on this machine's own address, with gauges, charts and the operators of each run.\n"
         "It can be paused, sped up, and moved to any moment. Ctrl+C ends it. docs/api.md says "
         "what\n"
-        "other programs can ask for there; the printed address holds the token that they need.",
+        "other programs can ask for there; the printed address holds the token that they need.\n"
+        "Without FILE (on Windows): processes with ONNX Runtime can be attached to from there, up "
+        "to\n"
+        "ten at once; each is recorded into ortscope-PROGRAM-PID.ortl.",
     .examples = "ortscope serve trace.ortl\n"
                 "ortscope serve trace.ortl --speed 10 --port 8080 --no-open",
     .options = serve_options,
     .option_count = sizeof serve_options / sizeof *serve_options,
     .args_size = sizeof(serve_args),
-    .min_operands = 1,
+    .min_operands = 0,
     .max_operands = 1,
     .run = run_serve,
 };

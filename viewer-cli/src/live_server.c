@@ -8,11 +8,8 @@
 
 cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server **out)
 {
-    da_server_options options = {.address = args->listen,
-                                 .port = (unsigned)args->port.count,
+    da_server_options options = {.port = (unsigned)args->port.count,
                                  .hz = args->rate.given ? (double)args->rate.count : 0,
-                                 .tls_cert = args->tls_cert,
-                                 .tls_key = args->tls_key,
                                  .audit = args->audit,
                                  .host = *host};
     if (args->port.given && (args->port.count < 1 || args->port.count > 65535))

@@ -6,7 +6,7 @@
 #include "options.h"
 
 typedef struct vw_live_args {
-    const char *listen, *tls_cert, *tls_key, *audit;
+    const char *audit;
     vw_number port, rate;
     bool no_open;
 } vw_live_args;
@@ -22,13 +22,6 @@ typedef struct vw_live_args {
         {"live-rate", 0,                                                                           \
          VW_COUNT,    offsetof(type, field.rate),                                                  \
          "HZ",        "updates of the live view a second, 1 to 60 (default 10)"},                  \
-        {"listen",  0,                                                                             \
-         VW_TEXT,   offsetof(type, field.listen),                                                  \
-         "ADDRESS", "of the live view (default: 127.0.0.1; others need a certificate)"},           \
-        {"tls-cert", 0,                                                                            \
-         VW_TEXT,    offsetof(type, field.tls_cert),                                               \
-         "FILE",     "certificate of the live view (PEM)"},                                        \
-        {"tls-key", 0, VW_TEXT, offsetof(type, field.tls_key), "FILE", "its key (PEM)"},           \
     {                                                                                              \
         "audit", 0, VW_TEXT, offsetof(type, field.audit), "FILE",                                  \
             "append what clients of the live view made it do"                                      \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The HTTP and WebSocket server of the live view. docs/api.md is what it promises.
 //
-// It listens on the loopback address unless told otherwise; another address needs a certificate.
+// It listens on the loopback address only: without TLS, which is not there yet, others could read
+// along.
 // Any number of captures may be added while it runs; each stays until the server has stopped.
 #pragma once
 
@@ -29,16 +30,14 @@ typedef struct da_export {
 typedef struct da_host {
     void *context;
     cm_status (*export_file)(void *context, const da_export *what, cm_write_fn write, void *to);
-    // Members of the array "processes" (docs/api.md).
+    // The array "processes" (docs/api.md).
     cm_status (*list_processes)(void *context, cm_out *out);
     cm_status (*attach)(void *context, uint32_t pid, uint32_t *out_capture);
 } da_host;
 
 typedef struct da_server_options {
-    const char *address; // NULL: 127.0.0.1
-    unsigned port;       // 0: 9797 or the next free one
-    double hz;           // of the WebSocket, 0: 10
-    const char *tls_cert, *tls_key;
+    unsigned port;     // 0: 9797 or the next free one
+    double hz;         // of the WebSocket, 0: 10
     const char *audit; // NULL: no log of control actions
     da_host host;
 } da_server_options;
