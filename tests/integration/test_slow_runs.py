@@ -17,7 +17,8 @@ import harness as h
 
 UNEVEN = "tests/integration/programs/uneven.js"
 BASE = [1, 3, 48, 192]
-MOST_BUSY = 256  # processes that take the processors
+CORES = os.cpu_count() or 1
+MOST_BUSY = 128 * CORES  # processes that take the processors
 
 
 class Uneven:
@@ -155,7 +156,7 @@ def busy_processes():
 
 def starve(uneven, more, usual_ms):
     """Takes the processors until the runs are far slower than usual, then for some seconds."""
-    count = more(16)
+    count = more(8 * CORES)
     slow = 0
     end = time.monotonic() + 6  # counters tell of whole seconds
     while slow < 40 or time.monotonic() < end:
@@ -165,7 +166,7 @@ def starve(uneven, more, usual_ms):
         if ms > 6 * usual_ms:
             slow += 1
         elif after % 10 == 0 and count < MOST_BUSY:
-            count = more(8)
+            count = more(4 * CORES)
     return count
 
 

@@ -303,6 +303,7 @@ static void write_run(maker *m, making *r, planted_run *p, int64_t slow_alone)
     double extra = r->count > 0 ? r->part_ns[0] : 0;
     extra += r->count > 1 ? r->part_ns[1] : 0;
     bool throttled = has(r, AN_CAUSE_THROTTLED);
+    bool cold = has(r, AN_CAUSE_IDLE_BEFORE) && m->clocks && chance(m, 0.5); // no cause of its own
     pass(m, m->now_ns + gap_before(m, r), 0, 0.1, 0.1);
     r->begin_ns = m->now_ns;
     r->end_ns = r->begin_ns + r->usual_ns + extra;
@@ -325,7 +326,7 @@ static void write_run(maker *m, making *r, planted_run *p, int64_t slow_alone)
     if (has(r, AN_CAUSE_PAGE_FAULTS) && r->soft)
         soft_faults(m, r, part_of(r, AN_CAUSE_PAGE_FAULTS));
     write_others(m, r, has(r, AN_CAUSE_OTHER_SESSION) || m->always_other);
-    if (throttled) {
+    if (throttled || cold) {
         double clock = r->usual_ns / (r->end_ns - r->begin_ns);
         sample_row(m, COUNTER_CLOCK, r->begin_ns - 1 * MS, 10000 * clock);
         sample_row(m, COUNTER_CLOCK, r->end_ns + 60 * MS, 10000);
@@ -334,7 +335,7 @@ static void write_run(maker *m, making *r, planted_run *p, int64_t slow_alone)
         pass(m, r->end_ns, rate_of(r), 1, 1);
     else
         pass(m, r->end_ns, rate_of(r), rate_of(r), 0.1);
-    if (throttled)
+    if (throttled || cold)
         pass(m, m->now_ns + 70 * MS, 0, 0.1, 0.1);
 }
 
