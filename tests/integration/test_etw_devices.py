@@ -30,6 +30,11 @@ def check_lanes(checker, what, timeline):
                                                   if "secret" in r["message"]], [])
 
 
+def words_of(program):
+    """What it printed, wherever lines were broken."""
+    return " ".join(program.out.split())
+
+
 def check_reports(checker, what, trace):
     told = {(m["what"], m["unit"]): m for m in h.summary(trace)["npu_measurements"]}
     for subject, (unit, values) in LANES.items():
@@ -39,7 +44,7 @@ def check_reports(checker, what, trace):
                      and abs(m["mean"] - sum(values) / 2) < 1e-9 and abs(m["min"] - min(values)) < 1e-9
                      and abs(m["max"] - max(values)) < 1e-9 and m["source"] == "qnn", m)
     checker.equal(what + ": JSON: no more", len(told), len(LANES))
-    text = h.ortscope(checker.folder, "summary", "summary", trace).out
+    text = words_of(h.ortscope(checker.folder, "summary", "summary", trace))
     for line in ("NPU execute: Accelerator (execute) time: 3.200 ms in the mean of 2, at most 3.300 ms",
                  "NPU node: Conv_1: 6,500 cycles in the mean of 2, at most 7,000 cycles",
                  "NPU execute: DDR read: 65.54 kB in the mean of 2"):
@@ -118,7 +123,7 @@ def gpu(checker):
                       {"gpu_packets": [2], "gpu_packet_time": [0.0101], "gpu_engine_time": [0.005]})
         checker.equal("JSON", h.summary(trace)["gpu_use"],
                       [{"process": 1, "packets": 2, "queued_s": 0.0101, "engine_s": 0.005}])
-        text = h.ortscope(checker.folder, "summary", "summary", trace).out
+        text = words_of(h.ortscope(checker.folder, "summary", "summary", trace))
         checker.true("text", "GPU packets of process 1: 2, engines worked 5.000 ms at them" in text, text)
         checker.equal("nothing was lost", h.lost(timeline), 0)
 
