@@ -62,6 +62,12 @@ class Chart {
         }));
     }
 
+    // The same lines with newer functions for their numbers.
+    renewSeries(series) {
+        this.series = series;
+        for (const v of this.values) v.series = series[v.index - 1];
+    }
+
     setData(data) {
         this.data = data;
         this.draw();

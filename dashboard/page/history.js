@@ -26,7 +26,6 @@ export class History {
         this.sessions = new Map();
         this.counters = new Map();
         this.outliers = [];
-        this.marks = [];
         this.step = 0;
         this.generation = (this.generation ?? 0) + 1;
     }
@@ -70,8 +69,10 @@ export class History {
                  {session: s.session});
         for (const c of answer.counters) join(this.counters, keyOf(c), {values: c.values}, {...c, values: undefined});
         for (const map of [this.sessions, this.counters]) this.pad(map);
-        this.outliers = answer.outliers;
-        this.marks = answer.marks;
+        // The answer has those of its own span only.
+        const name = (o) => `${o.session}/${o.run}`, known = new Set(this.outliers.map(name));
+        this.outliers = this.outliers.concat(answer.outliers.filter((o) => !known.has(name(o))))
+            .sort((a, b) => a.begin_s - b.begin_s);
         this.trim();
     }
 
@@ -91,6 +92,7 @@ export class History {
     trim() {
         if (!this.window_s || !this.time.length) return;
         const from = this.time.at(-1) - this.window_s;
+        this.outliers = this.outliers.filter((o) => o.begin_s >= from);
         let drop = 0;
         while (this.time[drop] < from) drop++;
         if (!drop) return;

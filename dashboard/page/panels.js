@@ -10,6 +10,16 @@ const colour = (i) => COLOURS[i % COLOURS.length];
 const microseconds = (v) => format.shortTime(v * 1000);
 const perCent = (v) => (v == null || Number.isNaN(v) ? format.UNKNOWN : `${v.toFixed(v > 0 && v < 10 ? 1 : 0)} %`);
 
+// The mean of the second before each step: processor time is told at its own pace, in some steps not at
+// all and in others for several at once.
+function overSecond(values, step) {
+    const count = Math.max(1, Math.round(1 / step));
+    return values.map((_, i) => {
+        const some = values.slice(Math.max(0, i - count + 1), i + 1).filter((v) => v !== null);
+        return some.length ? some.reduce((a, b) => a + b, 0) / some.length : null;
+    });
+}
+
 class Panel {
     constructor(parent, id, title, options) {
         this.card = element('div', 'card');
@@ -37,6 +47,7 @@ class Panel {
             this.shape = shape;
             this.chart.setSeries(series);
         } else {
+            this.chart.renewSeries(series);
             this.chart.setData(data);
         }
     }
@@ -184,7 +195,7 @@ export class Panels {
                                      ...(many && {text: busiest}), plot: {spanGaps: true}})),
             ...own.map((c) => ({label: `process${own.length > 1 ? ` ${this.pidOf(capture, c)}` : ''}`, colour: '--c1',
                                 width: 2.2, plot: {spanGaps: true}}))],
-            [history.time, ...cores.map((c) => c.columns.values), ...own.map((c) => c.columns.values)]);
+            [history.time, ...[...cores, ...own].map((c) => overSecond(c.columns.values, history.step))]);
         const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
         this.cpu.number.textContent = `process ${p} of a core, machine ${perCent(capture.system.cpu_percent)}`;
     }

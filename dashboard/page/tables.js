@@ -63,7 +63,7 @@ export function showSessions(table, number, sessions, facts) {
         const of = facts.get(s.session), box = element('span');
         const more = [(of?.providers ?? []).map((p) => p.replace(/ExecutionProvider$/, '')).join(', '),
                       of?.load_ms != null && `loaded in ${format.us(of.load_ms * 1000)}`, s.ended && 'ended'].filter(Boolean);
-        box.append(`${s.session}  ${format.fileName(s.model) || 'model from memory'}`, element('br'),
+        box.append(`${s.session}  ${format.fileName(s.model) || 'model not known'}`, element('br'),
                    element('span', 'muted small', more.join(' · ')));
         return box;
     };

@@ -88,6 +88,12 @@ class Tests(checks.Tests):
             self.wait_text(page, "#panel-latency .legend", "outliers")
             self.wait_text(page, "#panel-distribution .number", "most between 1.850 ms and 2.000 ms")
             self.wait_text(page, "#panel-throughput .number", "now 411 /s")
+            # Those that are not told again stay.
+            page.wait_for("performance.getEntriesByType('resource').filter((e) => e.name.includes('history')).length > 2")
+            self.wait_text(page, "#panel-latency .legend", "outliers\n3")
+            self.wait_text(page, "#panel-distribution .legend", "571")
+            server.script.more_runs = 1000
+            self.wait_text(page, "#panel-distribution .legend", "1,571")
 
     def test_a_missing_source_says_so_and_what_helps(self):
         with self.server() as server:

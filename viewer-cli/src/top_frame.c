@@ -224,7 +224,7 @@ static void draw_sessions(frame *f)
         char id[32];
         snprintf(id, sizeof id, "%s%lld", chosen ? ">" : "", (long long)s->id);
         cell(f, style, id, 7, true);
-        cell(f, style, s->model, model, false);
+        cell(f, style, s->model[0] ? s->model : "-", model, false);
         cell(f, style, count(s->runs).text, 10, true);
         cell(f, style, number(s->throughput_per_s, 1, "").text, 8, true);
         cell(f, style, micros(s->p50_us).text, 8, true);
