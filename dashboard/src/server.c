@@ -300,6 +300,8 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     mg_init_library(0);
     da_core_init(&s->core, &options->host, options->hz);
     pthread_mutex_init(&s->streams_lock, NULL);
+    pthread_mutex_init(&s->message_lock, NULL);
+    cm_out_init_memory(&s->message);
     if (options->audit) {
         snprintf(s->audit, sizeof s->audit, "%s", options->audit);
         s->core.audit = s->audit;
@@ -328,6 +330,8 @@ void da_server_stop(da_server *s)
         mg_stop(s->context);
     }
     pthread_mutex_destroy(&s->streams_lock);
+    pthread_mutex_destroy(&s->message_lock);
+    cm_out_deinit(&s->message);
     da_core_deinit(&s->core);
     free(s);
     mg_exit_library();

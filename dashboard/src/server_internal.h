@@ -19,6 +19,12 @@ struct da_server {
     unsigned stream_count;
     unsigned sending; // streams whose threads have not sent their last message
     bool ending;      // every client gets a last message
+    // The newest message: clients with the same wishes are due at the same moments and share it.
+    pthread_mutex_t message_lock;
+    cm_out message;
+    uint64_t message_ns;
+    double message_window_s, message_hz;
+    bool message_control;
 };
 
 // Streams that have not come to their end, once the server is ending.

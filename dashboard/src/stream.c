@@ -12,6 +12,7 @@
 #define MOST_MESSAGE  1024u
 #define LONGEST_QUIET 1000000000ull // a message at least once a second: the client knows we live
 #define NAP_MS        20u
+#define SHARED_NS     8000000u // how old a message may be that another client had
 
 struct da_stream {
     da_server *server;
@@ -63,10 +64,29 @@ static bool sleep_until(da_stream *s, uint64_t moment)
     }
 }
 
-static bool send_message(da_stream *s, cm_out *out, double window_s, double hz)
+static void copy_message(da_stream *s, cm_out *out, double window_s, double hz, bool last)
+{
+    da_server *server = s->server;
+    uint64_t now = cm_monotonic_ns();
+    pthread_mutex_lock(&server->message_lock);
+    bool same = server->message_window_s == window_s && server->message_hz == hz &&
+                server->message_control == s->control;
+    if (last || !same || now - server->message_ns > SHARED_NS || !server->message_ns) {
+        cm_out_clear(&server->message);
+        da_write_metrics(&server->core, &server->message, window_s, hz, s->control);
+        server->message_ns = now;
+        server->message_window_s = window_s;
+        server->message_hz = hz;
+        server->message_control = s->control;
+    }
+    cm_out_text(out, cm_out_string(&server->message));
+    pthread_mutex_unlock(&server->message_lock);
+}
+
+static bool send_message(da_stream *s, cm_out *out, double window_s, double hz, bool last)
 {
     cm_out_clear(out);
-    da_write_metrics(&s->server->core, out, window_s, hz, s->control);
+    copy_message(s, out, window_s, hz, last);
     const char *text = cm_out_string(out);
     if (cm_out_failed(out))
         return true; // no memory now: the next one may go
@@ -84,7 +104,8 @@ static void *stream_thread(void *context)
         double hz = s->hz, window_s = s->window_s;
         pthread_mutex_unlock(&s->lock);
         double interval = interval_ns(s, hz);
-        if (!sleep_until(s, sent_ns + (sent_ns ? (uint64_t)interval : 0)))
+        uint64_t step = (uint64_t)interval; // all clients of a rate at the same moments
+        if (!sleep_until(s, sent_ns ? (sent_ns / step + 1) * step : 0))
             break;
         bool last = is_ending(s->server);
         uint64_t now = da_core_version(&s->server->core);
@@ -95,7 +116,7 @@ static void *stream_thread(void *context)
         }
         version = now;
         sent_ns = cm_monotonic_ns();
-        if (!send_message(s, &out, window_s, 1e9 / interval) || last)
+        if (!send_message(s, &out, window_s, 1e9 / interval, last) || last)
             break;
     }
     cm_out_deinit(&out);
