@@ -87,6 +87,9 @@ function showHeader() {
         $('seek').value = c.time_s;
         $('seek').setAttribute('aria-valuetext', format.clock(c.time_s));
     }
+    const speed = $('speed');
+    if (replay && document.activeElement !== speed && [...speed.options].some((o) => o.value === String(c.speed)))
+        speed.value = String(c.speed);
     const link = $('file');
     link.hidden = !c?.file;
     if (c?.file) {

@@ -142,10 +142,8 @@ export class OpPanel {
         tip.replaceChildren(element('b', '', title), element('div', '', o.name),
                             ...lines.map((l) => element('div', 'muted', l)));
         $('timeline-details').textContent = [title, o.name, ...lines].filter(Boolean).join(' · ');
-        const box = tip.parentElement;
-        const left = Math.min(x + 14, Math.max(0, box.clientWidth - tip.offsetWidth - 4));
-        const below = y + 20 + tip.offsetHeight < box.scrollTop + box.clientHeight;
-        tip.style.left = `${left}px`;
-        tip.style.top = `${below ? y + 20 : Math.max(box.scrollTop, y - tip.offsetHeight - 12)}px`;
+        const box = $('timeline').parentElement;
+        tip.style.left = `${Math.min(x + 14, Math.max(0, box.clientWidth - tip.offsetWidth - 4))}px`;
+        tip.style.top = `${y - box.scrollTop + 24}px`;
     }
 }
