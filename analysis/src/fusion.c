@@ -118,7 +118,7 @@ bool an_can_fuse(const char *first, const char *second)
         if (strcmp(first, fusions[i].first) != 0)
             continue;
         for (const char *at = fusions[i].seconds; len && (at = strstr(at, second)); at++)
-            if (at[-1] == ' ' && at[len] == ' ')
+            if (at > fusions[i].seconds && at[-1] == ' ' && at[len] == ' ')
                 return true;
     }
     return false;

@@ -117,4 +117,6 @@ const char *cm_out_string(cm_out *out)
 void cm_out_clear(cm_out *out)
 {
     cm_buf_clear(&out->buf);
+    if (!out->write)
+        out->status = CM_OK; // what had no room is gone
 }

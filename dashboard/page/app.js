@@ -182,7 +182,10 @@ async function updateSystem() {
 }
 
 async function updateProcesses() {
-    const answer = await get('processes');
+    // Only what has changed: a button that is made anew while it is pressed is never clicked.
+    const answer = await get('processes'), shape = JSON.stringify(answer);
+    if (shape === app.processesShape) return;
+    app.processesShape = shape;
     showProcesses($('processes'), $('processes-number'), answer, (pid) => act('attach', {pid}));
 }
 

@@ -129,8 +129,11 @@ typedef struct asked {
 
 static cm_status answer_current(const asked *a, da_reply *reply)
 {
-    da_write_metrics(a->core, &reply->body, a->span.has_window ? a->span.window_s : WINDOW_S,
-                     a->core->hz, a->right == DA_MAY_CONTROL);
+    pthread_mutex_lock(&a->core->lock);
+    double hz = a->core->hz;
+    pthread_mutex_unlock(&a->core->lock);
+    da_write_metrics(a->core, &reply->body, a->span.has_window ? a->span.window_s : WINDOW_S, hz,
+                     a->right == DA_MAY_CONTROL);
     return CM_OK;
 }
 

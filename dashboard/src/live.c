@@ -266,6 +266,10 @@ void da_live_time(da_live *l, int64_t now_ns)
 void da_live_state(da_live *l, da_state state, double speed)
 {
     da_lock(l);
+    if (l->state == DA_ENDED && !l->replay) { // a pause that came too late
+        da_unlock(l);
+        return;
+    }
     l->version_count += l->state != state;
     if (l->state != state && state == DA_PAUSED)
         l->paused_version = l->version_count;

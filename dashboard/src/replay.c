@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MOST_BLOCKS 512u
+#define FEW_BLOCKS  16u // above that, what is due is told and let go before more is read
 #define TURN_MS     10u
 
 typedef struct waiting_block {
@@ -142,7 +143,7 @@ static void read_ahead(da_replay *r)
 {
     int64_t first = 0;
     while (r->block_count < MOST_BLOCKS && first <= r->clock_ns && read_block(r, &first))
-        if (r->clock_ns == INT64_MAX)
+        if (r->clock_ns == INT64_MAX || r->block_count >= FEW_BLOCKS)
             tell_due(r);
 }
 

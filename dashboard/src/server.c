@@ -130,13 +130,17 @@ da_request da_request_of(const struct mg_connection *c)
                         .peer = info->remote_addr};
 }
 
-// False: it was refused.
-static bool read_body(struct mg_connection *c, da_request *r, char *body, da_reply *reply)
+// Only of who may send one: a body can be sent as slowly as one likes. False: it was refused.
+static bool read_body(da_server *s, struct mg_connection *c, da_request *r, char *body,
+                      da_reply *reply)
 {
     const struct mg_request_info *info = mg_get_request_info(c);
     size_t len = 0;
-    if (strcmp(r->method, "POST") != 0)
+    da_right right;
+    if (strcmp(r->method, "POST") != 0 || strcmp(r->path, "/api/v1/control") != 0)
         return true;
+    if (da_check(&s->core, r, reply, &right) != 0)
+        return false;
     if (info->content_length > MOST_BODY) {
         da_reply_error(reply, 413, "The body may have 4 KiB.");
         return false;
@@ -182,9 +186,10 @@ static int on_request(struct mg_connection *c)
             return 0;
         }
         da_reply_error(&reply, 503, "Too many clients.");
-    } else if (!is_stream && read_body(c, &r, body, &reply)) {
+    } else if (!is_stream && read_body(s, c, &r, body, &reply)) {
         da_handle(&s->core, &r, &reply);
     }
+    mg_disable_connection_keep_alive(c); // else the rest of a body that nobody wants is awaited
     send_reply(s, c, &reply);
     da_reply_deinit(&reply);
     return 1;
@@ -268,7 +273,10 @@ static void name_hosts(da_access *a, unsigned port)
     a->scheme = "http";
     a->host_count = sizeof names / sizeof *names;
     for (size_t i = 0; i < a->host_count; i++)
-        snprintf(a->hosts[i], sizeof a->hosts[i], "%s:%u", names[i], port);
+        if (port == 80) // which clients leave out
+            snprintf(a->hosts[i], sizeof a->hosts[i], "%s", names[i]);
+        else
+            snprintf(a->hosts[i], sizeof a->hosts[i], "%s:%u", names[i], port);
 }
 
 static cm_status start(da_server *s, const da_server_options *o)

@@ -79,7 +79,12 @@ static void copy_message(da_stream *s, cm_out *out, double window_s, double hz, 
         server->message_hz = hz;
         server->message_control = s->control;
     }
-    cm_out_text(out, cm_out_string(&server->message));
+    if (cm_out_failed(&server->message)) {
+        server->message_ns = 0;
+        out->status = CM_NO_MEMORY;
+    } else {
+        cm_out_text(out, cm_out_string(&server->message));
+    }
     pthread_mutex_unlock(&server->message_lock);
 }
 
@@ -146,7 +151,12 @@ void da_stream_ready(struct mg_connection *c, void *cbdata)
     bool given = false;
     pthread_mutex_lock(&server->streams_lock);
     server->stream_count++; // until da_stream_close, which follows whatever happens
+    bool over = server->stream_count > DA_STREAMS; // others came at the same moment
     pthread_mutex_unlock(&server->streams_lock);
+    if (over) {
+        mg_websocket_write(c, MG_WEBSOCKET_OPCODE_CONNECTION_CLOSE, NULL, 0);
+        return;
+    }
     da_stream *s = calloc(1, sizeof *s);
     if (!s)
         return;

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -143,10 +144,11 @@ class Tests(checks.Tests):
             self.equal(size, os.path.getsize(self.folder / "ops.ortl"))
 
     def test_a_restarted_ortscope_is_found_with_its_new_token(self):
-        with self.served("ops.ortl", "--speed", "max") as served:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])  # not the usual one, which another test may take meanwhile
+        with self.served("ops.ortl", "--speed", "max", "--port", port) as served:
             page = self.open(served)
-            port = served.client.port
-        with self.served("ops.ortl", "--speed", "max", "--port", str(port)) as served:
+        with self.served("ops.ortl", "--speed", "max", "--port", port) as served:
             page.wait_for("!document.querySelector('#token-form').hidden")
             page.click("#token")
             page.type(served.client.control_token)

@@ -140,7 +140,7 @@ def main():
                 check_ops(c, client, ortscope, recording)
                 check_export(c, client, recording)
                 check_refusals(c, client)
-    check_replay(c, ortscope, os.path.join(folder, "ops.ortl"))
+    check_replay(c, ortscope, os.path.join(folder, "basic.ortl"))  # twelve seconds
     c.end()
 
 

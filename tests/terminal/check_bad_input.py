@@ -237,7 +237,7 @@ def small_disk(options, checker):
     script = ('mount -t tmpfs -o size=16k none "$0" || exit 77; "$1" export basic.ortl -f chrome -o '
               '"$0/x.json"; code=$?; ls "$0"; exit $code')
     result = subprocess.run(["unshare", "-rm", "sh", "-c", script, folder, options.ortscope],
-                            cwd=options.work, env=cli.environment(), capture_output=True, timeout=60)
+                            cwd=options.work, env=cli.environment(), capture_output=True, timeout=300)
     if result.returncode == 77 or b"unshare" in result.stderr:
         print("no small disk could be made here")
         return

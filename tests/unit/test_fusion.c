@@ -121,6 +121,7 @@ static void test_what_can_be_fused(void)
     TEST_ASSERT_TRUE(an_can_fuse("Conv", "Relu"));
     TEST_ASSERT_TRUE(an_can_fuse("Conv", "BatchNormalization"));
     TEST_ASSERT_TRUE(an_can_fuse("MatMul", "Add"));
+    TEST_ASSERT_FALSE(an_can_fuse("Conv", " Relu")); // a name may be anything
     TEST_ASSERT_FALSE(an_can_fuse("Relu", "Conv"));
     TEST_ASSERT_FALSE(an_can_fuse("Conv", "elu")); // not within LeakyRelu
     TEST_ASSERT_FALSE(an_can_fuse("Conv", ""));

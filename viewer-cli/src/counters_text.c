@@ -61,6 +61,13 @@ static void write_throttling(vw_io *io, const an_accelerator *d)
     }
 }
 
+static void write_source(vw_io *io, const char *source)
+{
+    cm_out_text(&io->out, " (");
+    cm_text_clean(&io->out, source, 32);
+    cm_out_text(&io->out, ")\n");
+}
+
 static void write_device(vw_io *io, const an_machine *m, const an_accelerator *devices, size_t at)
 {
     const an_accelerator *d = &devices[at];
@@ -85,14 +92,16 @@ static void write_device(vw_io *io, const an_machine *m, const an_accelerator *d
     if (an_known(power))
         cm_out_printf(&io->out, "%s%.1f W", separator, power);
     write_throttling(io, d);
-    cm_out_printf(&io->out, " (%s)\n", d->source);
+    write_source(io, d->source);
 }
 
 static void write_meter(vw_io *io, const an_meter *m, double runs, const vw_energy *e)
 {
     char text[32];
     cm_format_number(text, sizeof text, m->joules, 3);
-    cm_out_printf(&io->out, "Energy by %s ", m->source);
+    cm_out_text(&io->out, "Energy by ");
+    cm_text_clean(&io->out, m->source, 32);
+    cm_out_char(&io->out, ' ');
     cm_text_clean(&io->out, m->name, 48);
     cm_out_printf(&io->out, ": %s J", text);
     if (runs > 0)
@@ -119,7 +128,7 @@ static void write_zone(vw_io *io, const an_zone *z)
         cm_out_printf(&io->out, " to %.0f %%", limit);
     if (an_known(degrees))
         cm_out_printf(&io->out, ", at most %.1f degC", degrees);
-    cm_out_printf(&io->out, " (%s)\n", z->source);
+    write_source(io, z->source);
 }
 
 static void write_gpu_use(vw_io *io, const an_summary *s)

@@ -37,7 +37,7 @@ static void write_cause(cm_out *out, const an_cause *c)
         cm_out_printf(out, "after %s idle", text);
         return;
     }
-    cm_out_text(out, phrase);
+    cm_text_clean(out, phrase, 0);
     if (!an_known(c->amount))
         return;
     if (c->kind == AN_CAUSE_ARENA_GROWTH) {

@@ -185,7 +185,9 @@ void vw_session_flops_text(vw_io *io, const an_summary *s, const an_session *n)
             continue;
         cm_out_text(&io->out, ", ");
         write_flops(&io->out, value);
-        cm_out_printf(&io->out, " a joule (%s ", meters[i].source);
+        cm_out_text(&io->out, " a joule (");
+        cm_text_clean(&io->out, meters[i].source, 32);
+        cm_out_char(&io->out, ' ');
         cm_text_clean(&io->out, meters[i].name, 32);
         cm_out_char(&io->out, ')');
     }
