@@ -179,11 +179,13 @@ def starve(uneven, more, usual_ms):
 def starved(checker):
     """while other processes take all processors, slow runs wait for one"""
     stop = checker.folder + "/starved"
-    uneven = Uneven(checker, [{"dims": BASE, "runs": 2000},
-                              {"dims": BASE, "runs": 1500, "until": stop},
-                              {"dims": BASE, "runs": 300}], "--max-overhead", "100")
+    # A run must be longer than the time for which the system leaves a thread on its processor.
+    long = {"dims": [1, 3, 48, 160]}
+    uneven = Uneven(checker, [dict(long, runs=300), dict(long, runs=1500, until=stop),
+                              dict(long, runs=60)], "--max-overhead", "100",
+                    model=h.PICTURE_MODELS + "/rec.onnx")
     times = []
-    while uneven.progress()[0] < 2000:
+    while uneven.progress()[0] < 300:
         before, _ = uneven.progress()
         uneven.wait_for_runs(before + 1)
         times.append(uneven.progress()[1])
