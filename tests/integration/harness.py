@@ -97,9 +97,22 @@ def _read_text(path):
 
 
 def run(folder, name, arguments, timeout=TIMEOUT):
-    program = Program(folder, name, arguments)
-    program.code = program.wait(timeout)
+    for _ in range(3):
+        program = Program(folder, name, arguments)
+        program.code = program.wait(timeout)
+        if not _wine_failed(program):
+            break
+        print("         Wine did not start %s; once more" % name, flush=True)
     return program
+
+
+def _wine_failed(program):
+    """Wine 8 ends a program in some thousands in its first moments, without a word: who started it gets
+    error 1359. Our reading commands never fail without a word."""
+    if program.code == 1 and "(Windows error 1359)" in program.err:
+        return True
+    reads = program.arguments[0] == ORTSCOPE and program.arguments[1:2] not in (["run"], ["attach"])
+    return reads and program.code == 1 and not program.out and not program.err
 
 
 def ortscope(folder, name, *arguments, timeout=TIMEOUT):
