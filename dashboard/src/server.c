@@ -4,13 +4,15 @@
 #include "common/os.h"
 #include "server_internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_BODY   4096
 #define PORTS_TRIED 64u
-#define LAST_TURNS  200u // of 10 ms, for the last messages
+#define LAST_TURNS  200u  // of 10 ms, for the last messages
+#define STOP_TURNS  2000u // of 10 ms
 
 static const char security_headers[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
@@ -325,6 +327,43 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     return CM_OK;
 }
 
+typedef struct stopping {
+    struct mg_context *context;
+    atomic_bool done;
+} stopping;
+
+static void *stop_context(void *context)
+{
+    stopping *s = context;
+    mg_stop(s->context);
+    atomic_store(&s->done, true);
+    return NULL;
+}
+
+// False: CivetWeb's threads did not come to their end. The program that was recorded has ended and
+// its exit code is waited for, so we do not wait for ever.
+static bool stop_in_time(struct mg_context *context)
+{
+    pthread_t thread;
+    stopping *s = calloc(1, sizeof *s);
+    if (s)
+        s->context = context;
+    if (!s || pthread_create(&thread, NULL, stop_context, s) != 0) {
+        free(s);
+        mg_stop(context);
+        return true;
+    }
+    for (unsigned i = 0; i < STOP_TURNS && !atomic_load(&s->done); i++)
+        cm_sleep_ms(10);
+    if (!atomic_load(&s->done)) {
+        pthread_detach(thread);
+        return false;
+    }
+    pthread_join(thread, NULL);
+    free(s);
+    return true;
+}
+
 void da_server_stop(da_server *s)
 {
     if (!s)
@@ -335,7 +374,8 @@ void da_server_stop(da_server *s)
         pthread_mutex_unlock(&s->streams_lock);
         for (unsigned i = 0; i < LAST_TURNS && da_streams_sending(s); i++)
             cm_sleep_ms(10);
-        mg_stop(s->context);
+        if (!stop_in_time(s->context))
+            return; // what they might still use stays until the process ends
     }
     pthread_mutex_destroy(&s->streams_lock);
     pthread_mutex_destroy(&s->message_lock);
