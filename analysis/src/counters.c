@@ -117,6 +117,10 @@ static cm_status add_sampling(an_counters *c, const tm_reader *r, const tm_block
     }
     int64_t time = b->columns[TM_sampling_time][row];
     hold_pace(&c->sources[i], time);
+    if (reason == 4) { // another rate is wanted: it is measured by that one from now on
+        c->sources[i].asked_us = interval_us;
+        c->sources[i].rounds = c->sources[i].ns = 0;
+    }
     c->sources[i].interval_us = interval_us;
     c->sources[i].since_ns = time;
     c->sources[i].slowed += reason == 1;

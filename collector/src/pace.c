@@ -10,6 +10,11 @@ void co_pace_init(co_pace *p, double hz)
     p->interval_ns = p->base_ns;
 }
 
+void co_pace_wish(co_pace *p, double hz)
+{
+    p->base_ns = p->interval_ns = (uint64_t)(1e9 / hz);
+}
+
 static int ascending(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -20,6 +20,9 @@ typedef struct co_pace {
 
 void co_pace_init(co_pace *p, double hz);
 
+// Another rate is wanted from now on; what asking costs is still known.
+void co_pace_wish(co_pace *p, double hz);
+
 // Notes that one sampling took `cost_ns`; `allowance` is the share of a core that this source may
 // use. True if the interval has changed. The first one is not counted: it loads and opens things.
 bool co_pace_note(co_pace *p, uint64_t cost_ns, double allowance);

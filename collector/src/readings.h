@@ -23,7 +23,8 @@ typedef enum co_pace_reason {
     CO_PACE_BEGIN,
     CO_PACE_SLOWER,
     CO_PACE_FASTER,
-    CO_PACE_END
+    CO_PACE_END,
+    CO_PACE_WISHED // another rate was asked for
 } co_pace_reason;
 
 #define CO_SUBJECT_BYTES 128u

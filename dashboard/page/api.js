@@ -57,6 +57,7 @@ export const control = (action, more) =>
 export const exportUrl = (parameters) => `/api/v1/export${query({...parameters, token})}`;
 
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
+const QUIET_MS = 10000; // ortscope sends a message a second at least
 
 // Metrics as they come. onState: 'connecting', 'open', 'lost', or 'refused' with the reason.
 export class Stream {
@@ -68,9 +69,13 @@ export class Stream {
     open() {
         const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
         this.onState('connecting');
+        this.heard = performance.now();
+        clearInterval(this.watch);
+        this.watch = setInterval(() => this.checkQuiet(), 1000);
         this.socket = new WebSocket(`${scheme}//${location.host}/ws/metrics${
             query({token, hz: this.hz, window: this.window_s})}`);
         this.socket.onmessage = (e) => {
+            this.heard = performance.now();
             if (this.tries >= 0) {
                 this.tries = -1;
                 this.onState('open');
@@ -80,12 +85,23 @@ export class Stream {
         this.socket.onclose = () => this.closed();
     }
 
+    // A connection that is open and silent is as good as cut, only that nobody says so.
+    checkQuiet() {
+        if (performance.now() - this.heard < QUIET_MS) return;
+        this.socket.onmessage = this.socket.onclose = null; // its own end may take minutes
+        this.socket.close();
+        const reason = `No message for ${QUIET_MS / 1000} seconds; connecting again.`;
+        this.onState('lost', reason);
+        this.closed(reason);
+    }
+
     // A refusal looks like a cut from here; a request tells them apart.
-    async closed() {
+    async closed(reason = 'ortscope does not answer; trying again.') {
+        clearInterval(this.watch);
         this.tries = Math.max(0, this.tries + 1);
-        let state = 'lost', reason = 'ortscope does not answer; trying again.';
+        let state = 'lost';
         try {
-            await get('metrics/current');
+            await request('/api/v1/metrics/current', {signal: AbortSignal.timeout(QUIET_MS)});
         } catch (e) {
             if (e.status === 401 || e.status === 403) [state, reason] = ['refused', e.message];
         }

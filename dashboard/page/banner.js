@@ -14,6 +14,7 @@ function stateOf(capture, paused) {
         if (capture.state === 'ended') return ['good', `The replay of ${who} has ended.`];
         return capture.state === 'paused' || paused ? ['warn', 'The replay is paused.'] : ['', `Replaying ${who}.`];
     }
+    if (capture.failure) return ['bad', `Recording ${who} failed: ${capture.failure} The numbers are the last ones.`];
     if (capture.state === 'ended' || gone) {
         const how = !p ? 'The capture has ended.'
             : p.state === 'exited' ? `${who} has ended${p.exit_code == null ? '' : ` with code ${p.exit_code}`}.`

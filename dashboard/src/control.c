@@ -8,7 +8,34 @@
 #include <stdio.h>
 #include <string.h>
 
-// A line of JSON; appended by the C library, so that others' lines stay.
+cm_status da_audit_open(da_core *core, const char *path)
+{
+    return cm_file_append(path, &core->audit);
+}
+
+void da_audit_close(da_core *core)
+{
+    cm_file_close(core->audit);
+    core->audit = NULL;
+}
+
+// A line is one write at the end of the file, so that others' lines stay whole. One that can't be
+// written is told once: actions go on.
+static void append_audit(da_core *core, const char *line)
+{
+    pthread_mutex_lock(&core->audit_lock);
+    cm_status status = cm_file_write(core->audit, line, strlen(line));
+    bool tell = status != CM_OK && !core->audit_failed;
+    core->audit_failed |= status != CM_OK;
+    pthread_mutex_unlock(&core->audit_lock);
+    if (!tell || !core->host.say)
+        return;
+    char sentence[1400];
+    snprintf(sentence, sizeof sentence, "%s What clients do is not logged from now on.",
+             cm_error_text(status));
+    core->host.say(core->host.context, sentence);
+}
+
 static void write_audit(da_core *core, const da_request *r, da_right right, const da_control *c,
                         int status)
 {
@@ -30,15 +57,27 @@ static void write_audit(da_core *core, const da_request *r, da_right right, cons
     da_key_uint(j, "capture", c ? c->capture : 0);
     da_key_text(j, "text", c && c->text[0] ? c->text : NULL);
     da_key_id(j, "pid", c ? c->pid : 0);
+    da_key_number(j, "hz", c ? c->hz : DA_NONE, 2);
+    da_key_number(j, "counters_hz", c ? c->counters_hz : DA_NONE, 2);
     cm_json_end(j);
-    pthread_mutex_lock(&core->lock);
-    FILE *file = fopen(core->audit, "ab");
-    if (file) {
-        fputs(cm_out_string(&out), file);
-        fclose(file);
-    }
-    pthread_mutex_unlock(&core->lock);
+    append_audit(core, cm_out_string(&out));
     cm_out_deinit(&out);
+}
+
+// The rate of messages is everybody's, that of the counters the capture's own.
+static cm_status act_on(da_core *core, const da_capture *capture, const da_control *c)
+{
+    if (c->action != DA_RATES || da_known(c->counters_hz)) {
+        if (!capture->control)
+            return cm_fail(CM_UNSUPPORTED, "This capture can't be controlled.");
+        CM_TRY(capture->control(capture->context, c));
+    }
+    if (c->action == DA_RATES && da_known(c->hz)) {
+        pthread_mutex_lock(&core->lock);
+        core->hz = c->hz;
+        pthread_mutex_unlock(&core->lock);
+    }
+    return CM_OK;
 }
 
 static cm_status act(da_core *core, const da_control *c, uint32_t *out_number)
@@ -52,16 +91,9 @@ static cm_status act(da_core *core, const da_control *c, uint32_t *out_number)
     da_capture capture = da_core_capture(core, c->capture, out_number);
     if (!capture.live)
         return cm_fail(CM_NOT_FOUND, "There is no such capture.");
-    if (c->action == DA_RATES) {
-        pthread_mutex_lock(&core->lock);
-        core->hz = c->hz;
-        pthread_mutex_unlock(&core->lock);
-        return CM_OK;
-    }
-    if (!capture.control)
-        return cm_fail(CM_UNSUPPORTED, "This capture can't be controlled.");
-    CM_TRY(capture.control(capture.context, c));
-    return CM_OK;
+    cm_status status = act_on(core, &capture, c);
+    da_core_release(core, *out_number);
+    return status;
 }
 
 static int http_status(cm_status status)

@@ -207,6 +207,8 @@ static cm_status take_member(cursor *c, da_control *out, bool *has_action)
         return take_whole(c, key, 4294967295.0, &out->pid);
     if (strcmp(key, "hz") == 0)
         return take_range(c, key, 1, 60, &out->hz);
+    if (strcmp(key, "counters_hz") == 0)
+        return take_range(c, key, 1, 1000, &out->counters_hz);
     if (strcmp(key, "speed") == 0)
         return take_range(c, key, 0, 1000, &out->speed);
     if (strcmp(key, "to_s") == 0)
@@ -220,8 +222,8 @@ static cm_status check(const da_control *c)
 {
     if (c->action == DA_MARK && !c->text[0])
         return cm_fail(CM_USAGE, "A mark needs a \"text\".");
-    if (c->action == DA_RATES && !da_known(c->hz))
-        return cm_fail(CM_USAGE, "Rates need \"hz\".");
+    if (c->action == DA_RATES && !da_known(c->hz) && !da_known(c->counters_hz))
+        return cm_fail(CM_USAGE, "Rates need \"hz\" or \"counters_hz\".");
     if (c->action == DA_SPEED && (!da_known(c->speed) || (c->speed > 0 && c->speed < 0.1)))
         return cm_fail(CM_USAGE, "\"speed\" must be 0, or between 0.1 and 1000.");
     if (c->action == DA_SEEK && !da_known(c->to_s))
@@ -236,7 +238,8 @@ cm_status da_control_parse(const char *text, size_t len, bool needs_action, da_c
     cursor c = {text, text + len};
     bool has_action = false;
     const double none = (double)NAN;
-    *out = (da_control){.hz = none, .speed = none, .to_s = none, .window_s = none};
+    *out = (da_control){
+        .hz = none, .counters_hz = none, .speed = none, .to_s = none, .window_s = none};
     if (len > MOST_BYTES || !take(&c, '{'))
         return broken();
     if (!take(&c, '}')) {

@@ -12,48 +12,16 @@
 void da_core_init(da_core *core, const da_host *host, double hz)
 {
     *core = (da_core){.host = *host, .hz = hz > 0 ? hz : 10};
+    atomic_init(&core->given_up, false);
     pthread_mutex_init(&core->lock, NULL);
+    pthread_mutex_init(&core->audit_lock, NULL);
 }
 
 void da_core_deinit(da_core *core)
 {
+    da_audit_close(core);
+    pthread_mutex_destroy(&core->audit_lock);
     pthread_mutex_destroy(&core->lock);
-}
-
-uint32_t da_core_add(da_core *core, const da_capture *capture)
-{
-    uint32_t number = 0;
-    pthread_mutex_lock(&core->lock);
-    if (core->capture_count < DA_CAPTURES) {
-        core->captures[core->capture_count] = *capture;
-        number = ++core->capture_count;
-    }
-    pthread_mutex_unlock(&core->lock);
-    return number;
-}
-
-da_capture da_core_capture(da_core *core, uint32_t number, uint32_t *out_number)
-{
-    da_capture found = {0};
-    pthread_mutex_lock(&core->lock);
-    number = number ? number : core->capture_count;
-    if (number >= 1 && number <= core->capture_count)
-        found = core->captures[number - 1];
-    pthread_mutex_unlock(&core->lock);
-    *out_number = number;
-    return found;
-}
-
-uint64_t da_core_version(da_core *core)
-{
-    uint64_t version = 0;
-    uint32_t number;
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_capture capture = da_core_capture(core, i, &number);
-        if (capture.live)
-            version += da_live_version(capture.live) + 1;
-    }
-    return version;
 }
 
 // ----------------------------------------------------------------------------------------- replies
@@ -101,7 +69,7 @@ static void reply_failure(da_reply *reply, cm_status status)
 void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control)
 {
     cm_json json, *j = &json;
-    uint32_t number;
+    uint32_t number = 0;
     cm_json_init(j, out);
     da_begin_document(j, 0);
     da_key_text(j, "type", "metrics");
@@ -109,11 +77,8 @@ void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bo
     da_key_number(j, "window_s", window_s, 3);
     da_key_bool(j, "control", control);
     da_key_array(j, "captures");
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_capture capture = da_core_capture(core, i, &number);
-        if (capture.live)
-            da_view_metrics(j, capture.live, i, window_s, hz);
-    }
+    for (da_capture c; (c = da_core_next(core, &number)).live;)
+        da_view_metrics(j, c.live, number, window_s, hz);
     cm_json_end(j);
     cm_json_end(j);
 }
@@ -140,15 +105,12 @@ static cm_status answer_current(const asked *a, da_reply *reply)
 static cm_status answer_sessions(const asked *a, da_reply *reply)
 {
     cm_json json, *j = &json;
-    uint32_t number;
+    uint32_t number = 0;
     cm_json_init(j, &reply->body);
     da_begin_document(j, 0);
     da_key_array(j, "captures");
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_capture capture = da_core_capture(a->core, i, &number);
-        if (capture.live)
-            da_view_sessions(j, capture.live, i);
-    }
+    for (da_capture c; (c = da_core_next(a->core, &number)).live;)
+        da_view_sessions(j, c.live, number);
     cm_json_end(j);
     cm_json_end(j);
     return CM_OK;
@@ -209,7 +171,8 @@ static cm_status answer_export(const asked *a, da_reply *reply)
                                 .has_to = s->has_to,
                                 .session = s->session,
                                 .from_s = s->from_s,
-                                .to_s = s->to_s};
+                                .to_s = s->to_s,
+                                .given_up = s->given_up};
     reply->type = "application/octet-stream";
     snprintf(reply->download, sizeof reply->download, "ortscope-%u%s", a->number, endings[format]);
     return CM_OK;
@@ -301,6 +264,7 @@ static cm_status prepare(asked *a, bool needs_capture)
     double number = 0;
     CM_TRY(da_query_span(a->r->query, &a->span));
     CM_TRY(da_query_number(a->r->query, "capture", 1, 1e6, &given, &number));
+    a->span.given_up = &a->core->given_up;
     a->capture = da_core_capture(a->core, (uint32_t)number, &a->number);
     if (a->capture.live || (!needs_capture && !given))
         return CM_OK;
@@ -315,9 +279,13 @@ static void answer_route(da_core *core, const da_request *r, da_right right, con
     cm_status status = prepare(&a, to->needs_capture);
     if (status == CM_OK)
         status = to->answer(&a, reply);
+    if (a.capture.live)
+        da_core_release(core, a.number);
     if (status == CM_OK && cm_out_failed(&reply->body))
         status = cm_fail(CM_NO_MEMORY, "There is not enough memory for the answer.");
-    if (status != CM_OK)
+    if (status != CM_OK && atomic_load(&core->given_up))
+        da_reply_error(reply, 503, "ortscope is ending.");
+    else if (status != CM_OK)
         reply_failure(reply, status);
 }
 

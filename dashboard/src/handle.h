@@ -2,23 +2,32 @@
 // From a request to its answer, without sockets: who may, which path, which document.
 #pragma once
 
+#include "common/os.h"
 #include "dashboard/server.h"
 #include "request.h"
 
 #include <pthread.h>
 
-#define DA_CAPTURES 16u
+#define DA_CAPTURES DA_SERVER_CAPTURES
+
+typedef struct da_shown {
+    da_capture capture;
+    uint32_t number; // 0: the place is free
+    unsigned users;
+} da_shown;
 
 // All that answers depend on.
 typedef struct da_core {
     da_access access;
     da_host host;
+    atomic_bool given_up; // answers that take long end: nobody waits for them any longer
     pthread_mutex_t lock; // of what follows
-    da_capture captures[DA_CAPTURES];
-    uint32_t capture_count;
-    bool paused[DA_CAPTURES]; // the WebSocket's messages
+    da_shown captures[DA_CAPTURES];
+    uint32_t last_number;
     double hz;
-    const char *audit;
+    pthread_mutex_t audit_lock; // of what follows
+    cm_file *audit;             // NULL: no log of control actions
+    bool audit_failed;          // and that was told
 } da_core;
 
 typedef struct da_reply {
@@ -35,7 +44,6 @@ typedef struct da_reply {
 
 void da_core_init(da_core *core, const da_host *host, double hz);
 void da_core_deinit(da_core *core);
-uint32_t da_core_add(da_core *core, const da_capture *capture);
 
 void da_reply_init(da_reply *reply);
 void da_reply_deinit(da_reply *reply);
@@ -50,17 +58,27 @@ void da_reply_error(da_reply *reply, int status, const char *message);
 
 // One message of the WebSocket.
 void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control);
-// Rises when there is something new to tell.
-uint64_t da_core_version(da_core *core);
-
 // control.c
+cm_status da_audit_open(da_core *core, const char *path);
+void da_audit_close(da_core *core);
 void da_handle_control(da_core *core, const da_request *r, da_right right, da_reply *reply);
 
 // prometheus.c
 void da_write_prometheus(da_core *core, cm_out *out);
 
-// The capture that a number means, 0: the newest. NULL live: there is none.
+// captures.c
+uint32_t da_core_add(da_core *core, const da_capture *capture);
+// False while somebody looks at it.
+bool da_core_remove(da_core *core, uint32_t number);
+// The capture that a number means, 0: the newest. NULL live: there is none; else it is held until
+// da_core_release.
 da_capture da_core_capture(da_core *core, uint32_t number, uint32_t *out_number);
+void da_core_release(da_core *core, uint32_t number);
+// For a loop over all: lets go of capture `*number` (0 at first) and holds the next one. NULL live:
+// that was the last.
+da_capture da_core_next(da_core *core, uint32_t *number);
+// Another number when there is something new to tell.
+uint64_t da_core_version(da_core *core);
 
 // Files of the page, made at build time.
 typedef struct da_page_file {

@@ -84,6 +84,7 @@ void da_live_destroy(da_live *l)
         return;
     forget(l);
     free(l->file);
+    free(l->failure);
     free(l->os);
     free(l->cpu);
     free(l->version);
@@ -289,6 +290,23 @@ void da_live_dropped(da_live *l, uint64_t rows)
 {
     da_lock(l);
     l->dropped = rows;
+    da_unlock(l);
+}
+
+void da_live_counters_hz(da_live *l, double hz)
+{
+    da_lock(l);
+    l->counters_hz = hz;
+    l->version_count++;
+    da_unlock(l);
+}
+
+void da_live_failure(da_live *l, const char *sentence)
+{
+    da_lock(l);
+    free(l->failure);
+    l->failure = copy_of(sentence);
+    l->version_count++;
     da_unlock(l);
 }
 

@@ -165,6 +165,7 @@ struct da_live {
     uint64_t start_utc_ns;
     // how it goes
     da_state state;
+    char *failure; // why it ended before its time, NULL: it did not
     double speed;
     int64_t now_ns;
     uint64_t version_count, paused_version, file_bytes, dropped, no_room, lost;

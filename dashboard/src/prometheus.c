@@ -70,19 +70,16 @@ static double figure_of(const da_session *s, figure f)
 static void session_figures(const writer *w, figure f, const char *name, const char *type,
                             const char *help)
 {
-    uint32_t number;
+    uint32_t number = 0;
     head(w->out, name, type, help);
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_live *l = da_core_capture(w->core, i, &number).live;
-        if (!l)
-            continue;
+    for (da_live *l; (l = da_core_next(w->core, &number).live);) {
         da_lock(l);
         for (size_t k = 0; k < l->session_count; k++) {
             double value = figure_of(l->sessions[k], f);
             if (!da_known(value))
                 continue;
             cm_out_printf(w->out, "%s{", name);
-            session_labels(w->out, l, i, l->sessions[k]);
+            session_labels(w->out, l, number, l->sessions[k]);
             cm_out_printf(w->out, "} %.0f\n", value);
         }
         da_unlock(l);
@@ -118,15 +115,12 @@ static void one_histogram(cm_out *out, const da_live *l, uint32_t capture, const
 static void histograms(const writer *w)
 {
     static const char name[] = "ortscope_run_duration_seconds";
-    uint32_t number;
+    uint32_t number = 0;
     head(w->out, name, "histogram", "How long runs of the session took that did not fail.");
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_live *l = da_core_capture(w->core, i, &number).live;
-        if (!l)
-            continue;
+    for (da_live *l; (l = da_core_next(w->core, &number).live);) {
         da_lock(l);
         for (size_t k = 0; k < l->session_count; k++)
-            one_histogram(w->out, l, i, l->sessions[k], name);
+            one_histogram(w->out, l, number, l->sessions[k], name);
         da_unlock(l);
     }
 }
@@ -139,30 +133,24 @@ typedef enum of_capture { LOST, DROPPED, RECORDING } of_capture;
 static void capture_figures(const writer *w, of_capture f, const char *name, const char *type,
                             const char *help)
 {
-    uint32_t number;
+    uint32_t number = 0;
     head(w->out, name, type, help);
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_live *l = da_core_capture(w->core, i, &number).live;
-        if (!l)
-            continue;
+    for (da_live *l; (l = da_core_next(w->core, &number).live);) {
         da_lock(l);
         double value = f == LOST      ? (double)l->lost
                        : f == DROPPED ? (double)(l->dropped + l->no_room)
                                       : l->state != DA_ENDED;
         da_unlock(l);
-        cm_out_printf(w->out, "%s{capture=\"%u\"} %.0f\n", name, i, value);
+        cm_out_printf(w->out, "%s{capture=\"%u\"} %.0f\n", name, number, value);
     }
 }
 
 static void process_figures(const writer *w, const char *counter, const char *name,
                             const char *type, const char *help)
 {
-    uint32_t number;
+    uint32_t number = 0;
     head(w->out, name, type, help);
-    for (uint32_t i = 1; i <= DA_CAPTURES; i++) {
-        da_live *l = da_core_capture(w->core, i, &number).live;
-        if (!l)
-            continue;
+    for (da_live *l; (l = da_core_next(w->core, &number).live);) {
         da_lock(l);
         for (size_t k = 0; k < l->process_count; k++) {
             const da_process *p = &l->processes[k];
@@ -171,7 +159,8 @@ static void process_figures(const writer *w, const char *counter, const char *na
                 value += da_counter_now(da_counter_find(l, "cpu_kernel", DA_PROCESS, p->id, -1));
             if (p->ended || !da_known(value))
                 continue;
-            cm_out_printf(w->out, "%s{capture=\"%u\",pid=\"%lld\"", name, i, (long long)p->pid);
+            cm_out_printf(w->out, "%s{capture=\"%u\",pid=\"%lld\"", name, number,
+                          (long long)p->pid);
             label(w->out, "program", da_file_name(da_text(l, p->program)), false);
             cm_out_printf(w->out, "} %.6f\n", value);
         }

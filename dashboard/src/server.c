@@ -52,7 +52,9 @@ static const char *reason_of(int status)
     }
 }
 
-static void send_head(struct mg_connection *c, const da_reply *reply, bool has_length, size_t len)
+typedef enum body_end { WITH_LENGTH, CHUNKS, UNTIL_CLOSED } body_end;
+
+static void send_head(struct mg_connection *c, const da_reply *reply, body_end end, size_t len)
 {
     mg_printf(c, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%s", reply->status,
               reason_of(reply->status), reply->type, security_headers);
@@ -62,8 +64,10 @@ static void send_head(struct mg_connection *c, const da_reply *reply, bool has_l
         mg_printf(c, "Allow: GET, POST\r\n");
     if (reply->download[0])
         mg_printf(c, "Content-Disposition: attachment; filename=\"%s\"\r\n", reply->download);
-    if (has_length)
+    if (end == WITH_LENGTH)
         mg_printf(c, "Content-Length: %llu\r\n", (unsigned long long)len);
+    if (end == CHUNKS)
+        mg_printf(c, "Transfer-Encoding: chunked\r\n");
     mg_printf(c, "\r\n");
 }
 
@@ -71,17 +75,19 @@ typedef struct download {
     struct mg_connection *connection;
     const da_reply *reply;
     bool begun;
+    bool chunked; // the client can tell a whole one from one that was cut
 } download;
 
 static cm_status write_download(void *context, const void *bytes, size_t len)
 {
     download *d = context;
     if (!d->begun)
-        send_head(d->connection, d->reply, false, 0);
+        send_head(d->connection, d->reply, d->chunked ? CHUNKS : UNTIL_CLOSED, 0);
     d->begun = true;
     while (len) {
         size_t part = len < (1u << 20) ? len : 1u << 20;
-        if (mg_write(d->connection, bytes, part) != (int)part)
+        if (d->chunked ? mg_send_chunk(d->connection, bytes, (unsigned)part) < 0
+                       : mg_write(d->connection, bytes, part) != (int)part)
             return cm_fail(CM_END, "The client has gone.");
         bytes = (const char *)bytes + part;
         len -= part;
@@ -89,21 +95,30 @@ static cm_status write_download(void *context, const void *bytes, size_t len)
     return CM_OK;
 }
 
-// What fails before the first byte is told as such; later, the connection just ends.
+// What fails before the first byte is told as such; later, the connection ends without the mark
+// that says that the download is whole.
 static void send_stream(da_server *s, struct mg_connection *c, da_reply *reply)
 {
-    download d = {c, reply, false};
+    const char *version = mg_get_request_info(c)->http_version;
+    download d = {c, reply, .chunked = version && strcmp(version, "1.0") != 0};
     cm_status status =
         s->core.host.export_file(s->core.host.context, &reply->stream, write_download, &d);
-    if (d.begun)
+    if (d.begun) {
+        if (status == CM_OK && d.chunked)
+            mg_send_chunk(c, "", 0);
         return;
+    }
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
     reply->type = "application/json; charset=utf-8";
     reply->download[0] = 0;
-    da_reply_error(reply, status == CM_USAGE ? 400 : 500, sentence);
+    da_reply_error(reply,
+                   status == CM_USAGE               ? 400
+                   : atomic_load(&s->core.given_up) ? 503
+                                                    : 500,
+                   sentence);
     const char *body = cm_out_string(&reply->body);
-    send_head(c, reply, true, strlen(body));
+    send_head(c, reply, WITH_LENGTH, strlen(body));
     mg_write(c, body, strlen(body));
 }
 
@@ -115,7 +130,7 @@ static void send_reply(da_server *s, struct mg_connection *c, da_reply *reply)
     }
     const void *body = reply->file ? (const void *)reply->file : cm_out_string(&reply->body);
     size_t len = reply->file ? reply->file_len : strlen(body);
-    send_head(c, reply, true, len);
+    send_head(c, reply, WITH_LENGTH, len);
     mg_write(c, body, len);
 }
 
@@ -178,6 +193,7 @@ static int on_request(struct mg_connection *c)
     da_right right;
     char body[MOST_BODY + 1];
     bool is_stream = is_stream_request(&r, c);
+    atomic_fetch_add(&s->answering, 1);
     da_reply_init(&reply);
     if (is_stream && da_check(&s->core, &r, &reply, &right) == 0) {
         pthread_mutex_lock(&s->streams_lock);
@@ -185,6 +201,7 @@ static int on_request(struct mg_connection *c)
         pthread_mutex_unlock(&s->streams_lock);
         if (room) {
             da_reply_deinit(&reply);
+            atomic_fetch_sub(&s->answering, 1);
             return 0;
         }
         da_reply_error(&reply, 503, "Too many clients.");
@@ -194,6 +211,7 @@ static int on_request(struct mg_connection *c)
     mg_disable_connection_keep_alive(c); // else the rest of a body that nobody wants is awaited
     send_reply(s, c, &reply);
     da_reply_deinit(&reply);
+    atomic_fetch_sub(&s->answering, 1);
     return 1;
 }
 
@@ -205,7 +223,7 @@ static int on_error(struct mg_connection *c, int status, const char *message)
     da_reply_init(&reply);
     da_reply_error(&reply, status == 413 ? 431 : status, "The request is broken or too long.");
     const char *body = cm_out_string(&reply.body);
-    send_head(c, &reply, true, strlen(body));
+    send_head(c, &reply, WITH_LENGTH, strlen(body));
     mg_write(c, body, strlen(body));
     da_reply_deinit(&reply);
     return 0;
@@ -312,13 +330,11 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     pthread_mutex_init(&s->streams_lock, NULL);
     pthread_mutex_init(&s->message_lock, NULL);
     cm_out_init_memory(&s->message);
-    if (options->audit) {
-        snprintf(s->audit, sizeof s->audit, "%s", options->audit);
-        s->core.audit = s->audit;
-    }
-    cm_status status = make_token(s->core.access.control) && make_token(s->core.access.read)
-                           ? start(s, options)
-                           : cm_fail(CM_FAILED, "The system gives no random numbers.");
+    cm_status status = options->audit ? da_audit_open(&s->core, options->audit) : CM_OK;
+    if (status == CM_OK)
+        status = make_token(s->core.access.control) && make_token(s->core.access.read)
+                     ? start(s, options)
+                     : cm_fail(CM_FAILED, "The system gives no random numbers.");
     if (status != CM_OK) {
         da_server_stop(s);
         return status;
@@ -372,8 +388,10 @@ void da_server_stop(da_server *s)
         pthread_mutex_lock(&s->streams_lock);
         s->ending = true;
         pthread_mutex_unlock(&s->streams_lock);
-        for (unsigned i = 0; i < LAST_TURNS && da_streams_sending(s); i++)
+        for (unsigned i = 0;
+             i < LAST_TURNS && (da_streams_sending(s) || atomic_load(&s->answering)); i++)
             cm_sleep_ms(10);
+        atomic_store(&s->core.given_up, true);
         if (!stop_in_time(s->context))
             return; // what they might still use stays until the process ends
     }
@@ -388,6 +406,11 @@ void da_server_stop(da_server *s)
 uint32_t da_server_add(da_server *s, const da_capture *capture)
 {
     return da_core_add(&s->core, capture);
+}
+
+bool da_server_remove(da_server *s, uint32_t number)
+{
+    return da_core_remove(&s->core, number);
 }
 
 const char *da_server_url(const da_server *s)

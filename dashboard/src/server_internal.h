@@ -14,11 +14,11 @@ struct da_server {
     struct mg_context *context;
     unsigned port;
     char url[400], read_url[400];
-    char audit[1100];
     pthread_mutex_t streams_lock;
     unsigned stream_count;
-    unsigned sending; // streams whose threads have not sent their last message
-    bool ending;      // every client gets a last message
+    unsigned sending;      // streams whose threads have not sent their last message
+    bool ending;           // every client gets a last message
+    atomic_uint answering; // requests
     // The newest message: clients with the same wishes are due at the same moments and share it.
     pthread_mutex_t message_lock;
     cm_out message;

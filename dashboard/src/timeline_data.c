@@ -136,6 +136,13 @@ static void take_kernel(da_timeline *t, const tm_block *b, size_t row)
     da_timeline_set_kernel(t, &kernel);
 }
 
+static cm_status next_block(tm_reader *reader, const da_wanted *w, tm_block *out)
+{
+    if (w->given_up && atomic_load(w->given_up))
+        return cm_fail(CM_FAILED, "ortscope is ending.");
+    return tm_reader_next(reader, out);
+}
+
 // One reading a kind: operators may stand before their run, and kernels anywhere.
 static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, tm_kind kind,
                       tm_reader **out_reader)
@@ -145,7 +152,7 @@ static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, tm_k
     CM_TRY(tm_reader_open(path, &reader));
     tm_reader_only(reader, (uint64_t)1 << kind);
     cm_status status;
-    while ((status = tm_reader_next(reader, &b)) == CM_OK)
+    while ((status = next_block(reader, w, &b)) == CM_OK)
         for (size_t row = 0; row < b.row_count; row++)
             if (b.kind == TM_KIND_run)
                 take_run(t, w, &b, row);

@@ -37,6 +37,7 @@ typedef struct da_wanted {
     bool one_run; // session and run, else from to
     bool has_session;
     int64_t session, run, from_ns, to_ns;
+    const atomic_bool *given_up; // as of da_span
 } da_wanted;
 
 void da_timeline_init(da_timeline *t, const char *source);

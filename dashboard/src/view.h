@@ -6,11 +6,14 @@
 #include "common/json.h"
 #include "dashboard/live.h"
 
+#include <stdatomic.h>
+
 typedef struct da_span {
     bool has_session, has_run, has_from, has_to, has_step, has_window, by_node;
     int64_t session, run;
     double from_s, to_s, step_s, window_s;
     unsigned bins, limit;
+    const atomic_bool *given_up; // becomes true when nobody waits any longer; NULL: never
 } da_span;
 
 // One element of "captures".

@@ -255,6 +255,7 @@ void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, 
     da_key_uint(j, "capture", capture);
     da_key_text(j, "mode", l->replay ? "replay" : "live");
     da_key_text(j, "state", da_state_name(l->state));
+    da_key_text(j, "failure", l->failure);
     da_key_number(j, "time_s", da_seconds(l->now_ns), 6);
     da_key_number(j, "duration_s", l->replay ? l->duration_s : DA_NONE, 6);
     da_key_number(j, "speed", l->replay ? l->speed : DA_NONE, 3);

@@ -59,7 +59,8 @@ static void choose_session(const da_live *l, da_wanted *w)
 
 static cm_status choose(const da_live *l, const da_span *q, da_wanted *out)
 {
-    *out = (da_wanted){.has_session = q->has_session, .session = q->session};
+    *out =
+        (da_wanted){.has_session = q->has_session, .session = q->session, .given_up = q->given_up};
     if (q->has_session && !da_session_find(l, q->session))
         return cm_fail(CM_NOT_FOUND, "There is no session %lld.", (long long)q->session);
     if (!q->has_run && (q->has_from || q->has_to)) {

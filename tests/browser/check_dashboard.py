@@ -261,6 +261,29 @@ class Tests(checks.Tests):
             with self.server(port=port) as server:
                 self.wait_text(page, "#state", "Attached and armed")
 
+    def test_a_silent_connection_is_given_up_and_made_again(self):
+        with self.server() as server:
+            page = self.open(server)
+            shown, before = page.text("#gauge-p50"), len(server.script.sockets)
+            server.script.silent = True
+            self.wait_text(page, "#state", "No message for 10 seconds; connecting again.")
+            self.equal(page.text("#gauge-p50"), shown, "the last data")
+            self.until(page, lambda: len(server.script.sockets) > before)
+            server.script.silent = False
+            self.wait_text(page, "#state", "Attached and armed")
+
+    def test_a_recording_that_fails_is_told(self):
+        with self.server() as server:
+            page = self.open(server)
+            capture = server.script.document["captures"][0]
+            capture.update(state="ended", failure="Cannot write to \"x.ortl\": the disk is full.")
+            capture["processes"][0]["state"] = "detached"
+            self.wait_text(page, "#state", "Recording node.exe (pid 220) failed: Cannot write to \"x.ortl\": the "
+                           "disk is full. The numbers are the last ones.")
+            self.equal(page.attribute("#banner", "class"), "banner bad")
+            self.wait_text(page, "#summary", "500")
+            self.quiet(page, server)
+
     def test_another_token_can_be_given(self):
         with self.server() as server:
             page = self.open(server)

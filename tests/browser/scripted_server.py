@@ -145,6 +145,7 @@ class Script:
         self.processes = []
         self.controls = []  # what was asked for
         self.sockets = []   # queries of the WebSockets
+        self.silent = False # they are open and say nothing
         self.messages = []  # what they sent
         self.exports = []   # queries
 
@@ -249,6 +250,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         threading.Thread(target=self.listen, daemon=True).start()
         try:
             while not self.server.stopped.wait(.1):
+                if self.server.script.silent:
+                    continue
                 body = json.dumps(self.server.script.document).encode()
                 head = b"\x81" + (bytes([len(body)]) if len(body) < 126 else
                                   b"\x7e" + struct.pack(">H", len(body)) if len(body) < 65536 else

@@ -73,6 +73,20 @@ static void test_pace_becomes_fast_again(void)
     TEST_ASSERT_EQUAL_UINT64(20 * MS, p.interval_ns);
 }
 
+static void test_pace_follows_another_wish(void)
+{
+    co_pace p;
+    co_pace_init(&p, 50);
+    note(&p, MS / 10, 0.01);
+    co_pace_wish(&p, 10);
+    TEST_ASSERT_EQUAL_UINT64(100 * MS, p.interval_ns);
+    TEST_ASSERT_EQUAL(0, note(&p, MS / 10, 0.01)); // cheap: it stays there
+    co_pace_wish(&p, 1000);
+    TEST_ASSERT_EQUAL_UINT64(MS, p.interval_ns);
+    TEST_ASSERT_TRUE(co_pace_note(&p, MS / 10, 0.01)); // too dear: known from before
+    TEST_ASSERT_TRUE(p.interval_ns >= 10 * MS);
+}
+
 static void test_pace_ignores_the_first_and_single_slow_ones(void)
 {
     co_pace p;
@@ -347,6 +361,7 @@ int main(void)
     RUN_TEST(test_pace_stays_where_it_is_cheap);
     RUN_TEST(test_pace_slows_down_to_what_is_allowed);
     RUN_TEST(test_pace_becomes_fast_again);
+    RUN_TEST(test_pace_follows_another_wish);
     RUN_TEST(test_pace_ignores_the_first_and_single_slow_ones);
     RUN_TEST(test_pace_has_an_end);
     RUN_TEST(test_allowance_is_what_others_leave);

@@ -70,6 +70,27 @@ static void test_create_empties_what_was_there(void)
     cm_file_close(f);
 }
 
+static void test_two_who_append_keep_each_others_lines(void)
+{
+    cm_file *first, *second, *reader;
+    char text[32] = "";
+    size_t len = 0;
+    write_file(g_path, "begin\n", 6);
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_append(g_path, &first));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_append(g_path, &second));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_write(first, "one\n", 4));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_write(second, "two\n", 4));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_write(first, "three\n", 6));
+    cm_file_close(first);
+    cm_file_close(second);
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_open(g_path, &reader));
+    TEST_ASSERT_EQUAL(CM_OK, cm_file_read_at(reader, 0, text, sizeof text - 1, &len));
+    TEST_ASSERT_EQUAL_STRING("begin\none\ntwo\nthree\n", text);
+    cm_file_close(reader);
+    TEST_ASSERT_EQUAL(CM_NOT_FOUND, cm_file_append("no_such_folder/x/y", &first));
+    TEST_ASSERT_NOT_EQUAL(CM_OK, cm_file_append(".", &first));
+}
+
 static void test_asking_whether_a_file_can_be_made_leaves_no_trace(void)
 {
     cm_file *f;
@@ -179,6 +200,7 @@ int main(int argc, char **argv)
     if (argc == 1) {
         RUN_TEST(test_written_bytes_are_read_back_at_any_offset);
         RUN_TEST(test_create_empties_what_was_there);
+        RUN_TEST(test_two_who_append_keep_each_others_lines);
         RUN_TEST(test_asking_whether_a_file_can_be_made_leaves_no_trace);
         RUN_TEST(test_a_file_is_readable_while_it_is_written);
         RUN_TEST(test_failures_name_the_path_and_leave_the_output_alone);

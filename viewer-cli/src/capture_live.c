@@ -15,12 +15,13 @@
 
 struct vw_live_capture {
     da_server *server;
-    double counters_hz;
+    double counters_hz; // 0: there are no counters
     da_live *live;
     da_feed *feed;
     uint64_t settled_ns;
-    atomic_bool begun, wants_end;
+    atomic_bool begun, wants_end, unseen;
     atomic_uint number;
+    _Atomic double wished_hz; // 0: no other than before
     // What clients asked for; the capture's thread only tries for the lock.
     pthread_mutex_t lock;
     char marks[MARKS][DA_MARK_BYTES + 1];
@@ -37,6 +38,15 @@ static cm_status ask_for_mark(vw_live_capture *l, const char *text)
     return room ? CM_OK : cm_fail(CM_UNSUPPORTED, "Too many marks at once.");
 }
 
+static cm_status ask_for_rate(vw_live_capture *l, double hz)
+{
+    if (!(l->counters_hz > 0))
+        return cm_fail(CM_UNSUPPORTED, "This capture has no counters.");
+    atomic_store(&l->wished_hz, hz);
+    da_live_counters_hz(l->live, hz);
+    return CM_OK;
+}
+
 static cm_status control(void *context, const da_control *c)
 {
     vw_live_capture *l = context;
@@ -51,6 +61,8 @@ static cm_status control(void *context, const da_control *c)
         return CM_OK;
     case DA_MARK:
         return ask_for_mark(l, c->text);
+    case DA_RATES:
+        return ask_for_rate(l, c->counters_hz);
     case DA_DETACH:
         atomic_store(&l->wants_end, true);
         return CM_OK;
@@ -91,26 +103,38 @@ uint32_t vw_live_capture_number(vw_live_capture *l)
     return atomic_load(&l->number);
 }
 
-// The capture goes on without the live view where there is no memory for it.
-void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path)
+bool vw_live_capture_unseen(vw_live_capture *l)
+{
+    return atomic_load(&l->unseen);
+}
+
+static cm_status make_figures(vw_live_capture *l, const char *path)
 {
     tm_reader *reader = NULL;
-    if (!l)
-        return;
     da_about about = {.file = path, .counters_hz = l->counters_hz};
     if (tm_reader_open(path, &reader) == CM_OK)
         about.header = tm_reader_header(reader);
     cm_status status = da_live_create(&about, &l->live);
     tm_reader_close(reader);
-    if (status == CM_OK)
-        status = da_feed_start(l->live, &l->feed);
-    if (status != CM_OK)
+    return status == CM_OK ? da_feed_start(l->live, &l->feed) : status;
+}
+
+// The capture goes on without the live view where there is no memory for it.
+void vw_live_begin(vw_live_capture *l, co_capture *capture, const char *path)
+{
+    if (!l)
         return;
+    if (make_figures(l, path) != CM_OK) {
+        atomic_store(&l->unseen, true);
+        return;
+    }
     co_capture_watch(capture, da_feed_row, l->feed);
     atomic_store(&l->begun, true);
     const da_capture shown = {.live = l->live, .context = l, .control = control};
-    if (l->server)
-        atomic_store(&l->number, da_server_add(l->server, &shown));
+    if (!l->server)
+        return;
+    atomic_store(&l->number, da_server_add(l->server, &shown));
+    atomic_store(&l->unseen, atomic_load(&l->number) == 0);
 }
 
 bool vw_live_capture_shown(vw_live_capture *l, da_capture *out)
@@ -140,6 +164,9 @@ void vw_live_turn(vw_live_capture *l, co_capture *capture, co_counters *counters
         return;
     l->settled_ns = now;
     do_marks(l, capture);
+    double hz = atomic_exchange(&l->wished_hz, 0);
+    if (hz > 0)
+        co_counters_rate(counters, hz);
     co_counters_drain(counters, capture);
     co_capture_settle(capture);
     co_stats stats = co_capture_stats(capture);
@@ -161,5 +188,13 @@ void vw_live_end(vw_live_capture *l, co_capture *capture)
     da_feed_stop(l->feed);
     l->feed = NULL;
     atomic_store(&l->wants_end, true);
+}
+
+void vw_live_tell_end(vw_live_capture *l, const char *failure)
+{
+    if (!l || !atomic_load(&l->begun))
+        return;
+    if (failure)
+        da_live_failure(l->live, failure);
     da_live_state(l->live, DA_ENDED, 1);
 }

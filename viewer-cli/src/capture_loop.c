@@ -158,13 +158,17 @@ static cm_status begin(vw_loop *l, inj_target *target)
     l->counters = co_counters_start(&l->options->counters);
     status = vw_follow_record(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
     if (status != CM_OK) {
+        char sentence[1024];
+        snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
         co_etw_stop(l->etw);
         co_counters_stop(l->counters, l->capture);
         vw_live_end(l->options->live, l->capture);
         co_capture_close(l->capture);
         cm_file_remove(result->path);
+        vw_live_tell_end(l->options->live, sentence);
+        return cm_fail(status, "%s", sentence);
     }
-    return status;
+    return CM_OK;
 }
 
 // The program outlives our target: its exit code is ours also when the recording ends before it.
@@ -198,8 +202,11 @@ static cm_status capture(vw_loop *l, inj_target *target)
     l->result->stats = co_capture_stats(l->capture);
     cm_status end = co_capture_close(l->capture);
     if (status != CM_OK)
-        return cm_fail(status, "%s", sentence);
-    return closed != CM_OK ? closed : end;
+        cm_fail(status, "%s", sentence);
+    else
+        status = closed != CM_OK ? closed : end;
+    vw_live_tell_end(l->options->live, status == CM_OK ? NULL : cm_error_text(status));
+    return status;
 }
 
 cm_status vw_capture(inj_target *target, bool launched, const vw_capture_options *options,

@@ -207,12 +207,12 @@ static int finish(const capture_args *a, const vw_capture_result *result, cm_sta
 // With --live: the server, before anything is started, and the capture's place in it.
 static cm_status open_live(const capture_args *a, vw_capture_options *options, da_server **out)
 {
-    const da_host host = {.export_file = vw_live_export};
+    const da_host host = vw_live_host();
     if (!a->live)
         return CM_OK;
     CM_TRY(vw_live_start(&a->live_args, &host, out));
     vw_live_announce(&a->live_args, *out);
-    return vw_live_capture_create(*out, options->counters.hz, &options->live);
+    return vw_live_capture_create(*out, vw_counters_hz(&options->counters), &options->live);
 }
 
 static void close_live(vw_capture_options *options, da_server *server)

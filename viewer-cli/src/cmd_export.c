@@ -228,7 +228,7 @@ static int run_export(vw_io *io, const void *args, int operand_count, char **ope
     job->progress = vw_progress_begin("exporting", a->quiet);
     cm_status status = read_options(a, job);
     if (status == CM_OK)
-        status = vw_ex_facts_read(job->input, &job->facts);
+        status = vw_ex_facts_read(job->input, NULL, &job->facts);
     if (status == CM_OK)
         status = choose_output(io, a, job, name, sizeof name);
     if (status == CM_OK)

@@ -23,7 +23,7 @@ static cm_status serve(const serve_args *a, const char *path)
     double speed;
     da_server *server = NULL;
     da_replay *replay = NULL;
-    const da_host host = {.export_file = vw_live_export};
+    const da_host host = vw_live_host();
     CM_TRY(vw_read_speed(a->speed, &speed));
     cm_status status = da_replay_start(path, speed, &replay);
     status = vw_file_failure(status);
@@ -46,7 +46,7 @@ static cm_status serve_processes(const serve_args *a)
 {
     da_server *server = NULL;
     vw_serve_captures *captures = NULL;
-    da_host host = {.export_file = vw_live_export};
+    da_host host = vw_live_host();
     CM_TRY(vw_serve_captures_create(&captures, &host));
     cm_status status = vw_live_start(&a->live, &host, &server);
     if (status == CM_OK) {
@@ -86,7 +86,9 @@ const vw_command vw_command_serve = {
         "other programs can ask for there; the printed address holds the token that they need.\n"
         "Without FILE (on Windows): processes with ONNX Runtime can be attached to from there, up "
         "to\n"
-        "ten at once; each is recorded into ortscope-PROGRAM-PID.ortl.",
+        "ten at once; each is recorded into ortscope-PROGRAM-PID.ortl (-2 and so on where that is\n"
+        "there). What has ended stays to be looked at until there are sixteen captures; then the\n"
+        "oldest makes room, and its file stays.",
     .examples = "ortscope serve trace.ortl\n"
                 "ortscope serve trace.ortl --speed 10 --port 8080 --no-open",
     .options = serve_options,

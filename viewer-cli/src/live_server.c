@@ -28,7 +28,8 @@ void vw_live_announce(const vw_live_args *args, const da_server *server)
 }
 
 // The file itself, as far as it is written.
-static cm_status copy_file(const char *path, cm_write_fn write, void *to)
+static cm_status copy_file(const char *path, const atomic_bool *given_up, cm_write_fn write,
+                           void *to)
 {
     static const size_t part = 65536;
     uint8_t bytes[65536];
@@ -37,6 +38,10 @@ static cm_status copy_file(const char *path, cm_write_fn write, void *to)
     CM_TRY(cm_file_open(path, &file));
     cm_status status = CM_OK;
     for (uint64_t at = 0; status == CM_OK && len == part; at += len) {
+        if (atomic_load(given_up)) {
+            status = cm_fail(CM_FAILED, "The export was given up.");
+            break;
+        }
         status = cm_file_read_at(file, at, bytes, part, &len);
         if (status == CM_OK && len)
             status = write(to, bytes, len);
@@ -50,13 +55,24 @@ static int64_t to_ns(bool given, double s, int64_t otherwise)
     return !given ? otherwise : s <= 0 ? 0 : s < 9e9 ? (int64_t)(s * 1e9 + 0.5) : INT64_MAX;
 }
 
-cm_status vw_live_export(void *context, const da_export *what, cm_write_fn write, void *to)
+static cm_status export_file(void *context, const da_export *what, cm_write_fn write, void *to)
 {
     (void)context;
     if (strcmp(what->format, "ortl") == 0)
-        return copy_file(what->file, write, to);
+        return copy_file(what->file, what->given_up, write, to);
     vw_ex_range range = {to_ns(what->has_from, what->from_s, INT64_MIN),
                          to_ns(what->has_to, what->to_s, INT64_MAX), what->has_session,
                          what->session};
-    return vw_ex_stream(what->file, what->format, what->table, range, write, to);
+    return vw_ex_stream(what->file, what->format, what->table, range, what->given_up, write, to);
+}
+
+static void say(void *context, const char *sentence)
+{
+    (void)context;
+    vw_message("%s", sentence);
+}
+
+da_host vw_live_host(void)
+{
+    return (da_host){.export_file = export_file, .say = say};
 }

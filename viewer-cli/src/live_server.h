@@ -31,5 +31,5 @@ typedef struct vw_live_args {
 cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server **out);
 void vw_live_announce(const vw_live_args *args, const da_server *server);
 
-// For da_host.
-cm_status vw_live_export(void *context, const da_export *what, cm_write_fn write, void *to);
+// What every command does for its server: exports, and messages on standard error.
+da_host vw_live_host(void);

@@ -113,7 +113,7 @@ cm_status vw_top_capture(vw_io *io, const char *who, const vw_top_capture_args *
     vw_stop_install();
     CM_TRY(find(who, &pid));
     CM_TRY(vw_read_counters(&(vw_counter_args){0}, &options.counters));
-    CM_TRY(vw_live_capture_create(NULL, options.counters.hz, &options.live));
+    CM_TRY(vw_live_capture_create(NULL, vw_counters_hz(&options.counters), &options.live));
     cm_status status = inj_open(pid, &target);
     if (status == CM_OK)
         status = capture(io, target, args, &options, &result);

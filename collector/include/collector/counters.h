@@ -36,6 +36,10 @@ co_counters *co_counters_start(const co_counters_options *options);
 void co_counters_follow(co_counters *c, uint32_t target_id, uint32_t pid, void *process);
 void co_counters_unfollow(co_counters *c, uint32_t target_id);
 
+// Samples a second from now on, 1 to CO_COUNTERS_HZ_MAX; each source follows after its present
+// interval.
+void co_counters_rate(co_counters *c, double hz);
+
 // Hands what was sampled meanwhile to the capture.
 void co_counters_drain(co_counters *c, co_capture *capture);
 

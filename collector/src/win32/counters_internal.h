@@ -26,6 +26,7 @@ typedef struct co_runner {
     co_source_env env;
     co_readings readings; // of its own thread
     co_pace pace;
+    double hz; // that the pace was made for
     atomic_uint rounds;
     atomic_uint share_ppm; // of a core, at its present pace
     HANDLE thread;
@@ -35,6 +36,7 @@ struct co_counters {
     co_counters_options options;
     HANDLE stop;
     atomic_uint last_id;
+    _Atomic double wished_hz;
     co_runner runners[CO_SOURCES_MAX];
     unsigned runner_count;
     SRWLOCK lock; // of all below

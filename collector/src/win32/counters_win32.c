@@ -111,6 +111,23 @@ static double allowance_of(const co_runner *r)
     return co_pace_allowance(r->owner->options.max_overhead, r->owner->runner_count, others);
 }
 
+static double rate_of(const co_runner *r)
+{
+    double hz = atomic_load(&r->owner->wished_hz);
+    return r->source->max_hz > 0 && r->source->max_hz < hz ? r->source->max_hz : hz;
+}
+
+static void follow_wish(co_runner *r)
+{
+    double hz = rate_of(r);
+    if (hz == r->hz)
+        return;
+    r->hz = hz;
+    co_pace_wish(&r->pace, hz);
+    co_readings_pace(&r->readings, ticks_now(), r->source->name, r->pace.interval_ns,
+                     CO_PACE_WISHED);
+}
+
 // One round and what it means for the pace; false if the source has ended.
 static bool sample(co_runner *r, void *state, bool last)
 {
@@ -148,6 +165,7 @@ static void sample_until_end(co_runner *r, void *state)
     uint64_t due = cm_monotonic_ns();
     for (bool end = false, alive = true; alive && !end;) {
         end = wait_until(r, timer, due);
+        follow_wish(r);
         alive = sample(r, state, end);
         publish(r);
         // What was missed is not made up for: that would cost more, just when time is short.
@@ -186,8 +204,8 @@ static void add_runner(co_counters *c, const co_source *source)
     co_runner *r = &c->runners[c->runner_count++];
     *r = (co_runner){.owner = c, .source = source};
     r->env = (co_source_env){&r->readings, &c->last_id, c, list_followed};
-    double hz = c->options.hz;
-    co_pace_init(&r->pace, source->max_hz > 0 && source->max_hz < hz ? source->max_hz : hz);
+    r->hz = rate_of(r);
+    co_pace_init(&r->pace, r->hz);
 }
 
 co_counters *co_counters_start(const co_counters_options *options)
@@ -203,6 +221,7 @@ co_counters *co_counters_start(const co_counters_options *options)
     if (!c)
         return NULL;
     c->options = *options;
+    atomic_init(&c->wished_hz, options->hz);
     InitializeSRWLock(&c->lock);
     c->stop = CreateEventW(NULL, TRUE, FALSE, NULL);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
@@ -211,6 +230,12 @@ co_counters *co_counters_start(const co_counters_options *options)
     for (unsigned i = 0; i < c->runner_count; i++)
         c->runners[i].thread = CreateThread(NULL, 0, run_source, &c->runners[i], 0, NULL);
     return c;
+}
+
+void co_counters_rate(co_counters *c, double hz)
+{
+    if (c)
+        atomic_store(&c->wished_hz, hz);
 }
 
 void co_counters_drain(co_counters *c, co_capture *capture)

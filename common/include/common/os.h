@@ -29,6 +29,10 @@ cm_status cm_file_open(const char *path, cm_file **out);
 // meanwhile.
 cm_status cm_file_create(const char *path, cm_file **out);
 
+// Opens a file for cm_file_write at its end, whatever others add meanwhile, or makes a new one: on
+// POSIX for its owner's eyes only.
+cm_status cm_file_append(const char *path, cm_file **out);
+
 // Whether cm_file_create would work, without a trace: a file that is there is not touched, none is
 // left behind where there was none.
 cm_status cm_file_can_create(const char *path);

@@ -28,11 +28,12 @@ static cm_status fail_errno(int error, const char *what, const char *path)
     return cm_fail(status, "Cannot %s \"%s\": %s.", what, path, strerror(error));
 }
 
-static cm_status open_fd(const char *path, int flags, const char *what, cm_file **out)
+static cm_status open_fd_as(const char *path, int flags, mode_t mode, const char *what,
+                            cm_file **out)
 {
     int fd;
     do {
-        fd = open(path, flags | O_CLOEXEC, 0666);
+        fd = open(path, flags | O_CLOEXEC, mode);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return fail_errno(errno, what, path);
@@ -54,6 +55,11 @@ static cm_status open_fd(const char *path, int flags, const char *what, cm_file 
     return CM_OK;
 }
 
+static cm_status open_fd(const char *path, int flags, const char *what, cm_file **out)
+{
+    return open_fd_as(path, flags, 0666, what, out);
+}
+
 cm_status cm_file_open(const char *path, cm_file **out)
 {
     return open_fd(path, O_RDONLY, "open", out);
@@ -62,6 +68,11 @@ cm_status cm_file_open(const char *path, cm_file **out)
 cm_status cm_file_create(const char *path, cm_file **out)
 {
     return open_fd(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, "create", out);
+}
+
+cm_status cm_file_append(const char *path, cm_file **out)
+{
+    return open_fd_as(path, O_WRONLY | O_CREAT | O_APPEND, 0600, "write to", out);
 }
 
 cm_status cm_file_can_create(const char *path)

@@ -92,6 +92,13 @@ cm_status cm_file_create(const char *path, cm_file **out)
                        FILE_ATTRIBUTE_NORMAL, "create", out);
 }
 
+cm_status cm_file_append(const char *path, cm_file **out)
+{
+    return open_handle(path, FILE_APPEND_DATA | SYNCHRONIZE,
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, OPEN_ALWAYS,
+                       FILE_ATTRIBUTE_NORMAL, "write to", out);
+}
+
 cm_status cm_file_can_create(const char *path)
 {
     cm_file *f;

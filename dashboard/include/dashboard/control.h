@@ -27,7 +27,7 @@ typedef struct da_control {
     da_action action;
     uint32_t capture; // 0: the newest
     uint32_t pid;
-    double hz, speed, to_s, window_s; // NAN: not given
+    double hz, counters_hz, speed, to_s, window_s; // NAN: not given
     char text[DA_MARK_BYTES + 1];
 } da_control;
 

@@ -51,6 +51,9 @@ void da_live_time(da_live *l, int64_t now_ns);
 void da_live_state(da_live *l, da_state state, double speed);
 void da_live_file_bytes(da_live *l, uint64_t bytes);
 void da_live_dropped(da_live *l, uint64_t rows); // in all, of the queue
+void da_live_counters_hz(da_live *l, double hz); // another rate from now on
+// Why the recording ended before its time. Before da_live_state(DA_ENDED).
+void da_live_failure(da_live *l, const char *sentence);
 
 // Rises with every change; stands still while paused.
 uint64_t da_live_version(da_live *l);

@@ -3,17 +3,19 @@
 //
 // It listens on the loopback address only: without TLS, which is not there yet, others could read
 // along.
-// Any number of captures may be added while it runs; each stays until the server has stopped.
+// Captures may be added while it runs; each stays until the server has stopped or it is taken away.
 #pragma once
 
 #include "dashboard/control.h"
 #include "dashboard/live.h"
 
+#include <stdatomic.h>
+
 typedef struct da_server da_server;
 
 // One capture as clients see it.
 typedef struct da_capture {
-    da_live *live; // borrowed until the server has stopped
+    da_live *live; // borrowed until the server has stopped or da_server_remove was true
     void *context;
     // NULL: nothing can be done to it. CM_UNSUPPORTED: not to this one. Called on any thread.
     cm_status (*control)(void *context, const da_control *control);
@@ -24,6 +26,7 @@ typedef struct da_export {
     bool has_session, has_from, has_to;
     int64_t session;
     double from_s, to_s;
+    const atomic_bool *given_up; // becomes true when nobody waits any longer
 } da_export;
 
 // What the program around the server does for it. All may be NULL; any thread calls them.
@@ -33,6 +36,8 @@ typedef struct da_host {
     // The array "processes" (docs/api.md).
     cm_status (*list_processes)(void *context, cm_out *out);
     cm_status (*attach)(void *context, uint32_t pid, uint32_t *out_capture);
+    // Something that the user should know.
+    void (*say)(void *context, const char *sentence);
 } da_host;
 
 typedef struct da_server_options {
@@ -45,11 +50,15 @@ typedef struct da_server_options {
 #define DA_PORT 9797u
 
 cm_status da_server_start(const da_server_options *options, da_server **out);
-// Ends all connections; may take a second.
+// Ends all connections: those that wait for an answer get two seconds.
 void da_server_stop(da_server *s);
 
-// Numbers count from 1; 0 when there is no room.
+#define DA_SERVER_CAPTURES 16u // at most at a time
+
+// Numbers count from 1 and are not used again; 0 when there is no room.
 uint32_t da_server_add(da_server *s, const da_capture *capture);
+// False while an answer is made of it: try again, or take another one.
+bool da_server_remove(da_server *s, uint32_t number);
 
 // With the token that may control, and the one that may only read. Borrowed.
 const char *da_server_url(const da_server *s);

@@ -13,6 +13,8 @@
 #include "export_tables.h"
 #include "progress.h"
 
+#include <stdatomic.h>
+
 typedef enum vw_ex_format {
     VW_EX_CHROME,
     VW_EX_PERFETTO,
@@ -28,7 +30,8 @@ typedef struct vw_ex_job {
     vw_ex_format format;
     const vw_ex_table *table; // NULL: the format's own choice
     vw_ex_range range;
-    bool gzip; // of Parquet's pages; the stream's is the output's business
+    const atomic_bool *given_up; // true: nobody wants it any longer; NULL: never
+    bool gzip;                   // of Parquet's pages; the stream's is the output's business
     vw_ex_facts facts;
     vw_ex_output output;
     vw_progress progress;

@@ -216,7 +216,14 @@ static void join_sessions(vw_ex_facts *f)
     }
 }
 
-cm_status vw_ex_facts_read(const char *path, vw_ex_facts *f)
+cm_status vw_ex_read(tm_reader *reader, const atomic_bool *given_up, tm_block *out)
+{
+    if (given_up && atomic_load(given_up))
+        return cm_fail(CM_FAILED, "The export was given up.");
+    return tm_reader_next(reader, out);
+}
+
+cm_status vw_ex_facts_read(const char *path, const atomic_bool *given_up, vw_ex_facts *f)
 {
     tm_block block;
     cm_status status;
@@ -224,7 +231,7 @@ cm_status vw_ex_facts_read(const char *path, vw_ex_facts *f)
     vw_run_facts_init(&f->runs);
     CM_TRY(vw_open_timeline(path, &f->reader));
     tm_reader_only(f->reader, KINDS);
-    while ((status = tm_reader_next(f->reader, &block)) == CM_OK) {
+    while ((status = vw_ex_read(f->reader, given_up, &block)) == CM_OK) {
         CM_TRY(vw_run_facts_add(&f->runs, f->reader, &block));
         for (size_t row = 0; row < block.row_count; row++)
             CM_TRY(add_row(f, &block, row));

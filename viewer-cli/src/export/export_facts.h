@@ -8,6 +8,7 @@
 #include "run_list.h"
 #include "timeline/timeline.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #define VW_EX_MAX_FACTS (1024 * 1024) // of each kind; what a file claims beyond that is not kept
@@ -69,7 +70,10 @@ typedef struct vw_ex_facts {
     int64_t end_ns;     // the latest time that a run, operator or process row tells
 } vw_ex_facts;
 
-cm_status vw_ex_facts_read(const char *path, vw_ex_facts *f);
+cm_status vw_ex_facts_read(const char *path, const atomic_bool *given_up, vw_ex_facts *f);
+
+// The next block, unless the export was given up (NULL: never).
+cm_status vw_ex_read(tm_reader *reader, const atomic_bool *given_up, tm_block *out);
 void vw_ex_facts_deinit(vw_ex_facts *f);
 
 // NULL where the file does not tell; no pointer is valid for longer than the facts.

@@ -19,7 +19,7 @@ cm_status vw_ex_next(vw_ex_job *job, tm_reader *reader, tm_block *block)
     uint64_t done, total;
     if (cm_out_failed(&job->output.out))
         return job->output.out.status;
-    cm_status status = tm_reader_next(reader, block);
+    cm_status status = vw_ex_read(reader, job->given_up, block);
     if (status == CM_OK && job->progress.what) {
         tm_reader_progress(reader, &done, &total);
         vw_progress_show(&job->progress, done, total);

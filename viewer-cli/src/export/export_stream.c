@@ -46,7 +46,7 @@ static cm_status run(vw_ex_job *job, vw_io *io)
 }
 
 cm_status vw_ex_stream(const char *input, const char *format, const char *table, vw_ex_range range,
-                       cm_write_fn write, void *to)
+                       const atomic_bool *given_up, cm_write_fn write, void *to)
 {
     vw_ex_job *job = calloc(1, sizeof *job);
     vw_io io = {.width = 100};
@@ -55,9 +55,10 @@ cm_status vw_ex_stream(const char *input, const char *format, const char *table,
     cm_out_init_sink(&io.out, write, to);
     job->input = input;
     job->range = range;
+    job->given_up = given_up;
     cm_status status = choose(job, format, table);
     if (status == CM_OK)
-        status = vw_ex_facts_read(input, &job->facts);
+        status = vw_ex_facts_read(input, given_up, &job->facts);
     if (status == CM_OK)
         status = run(job, &io);
     vw_ex_facts_deinit(&job->facts);

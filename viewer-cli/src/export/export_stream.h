@@ -4,6 +4,7 @@
 
 #include "export.h"
 
-// `table`: NULL: the format's own choice. CM_USAGE: there is no such format, table or session.
+// `table`: NULL: the format's own choice. `given_up`: when that becomes true it ends. CM_USAGE:
+// there is no such format, table or session.
 cm_status vw_ex_stream(const char *input, const char *format, const char *table, vw_ex_range range,
-                       cm_write_fn write, void *to);
+                       const atomic_bool *given_up, cm_write_fn write, void *to);
