@@ -11,7 +11,7 @@
 
 void da_core_init(da_core *core, const da_host *host, double hz)
 {
-    *core = (da_core){.host = *host, .hz = hz > 0 ? hz : 10};
+    *core = (da_core){.host = *host, .hz = hz > 0 ? hz : 10, .since_utc_ns = cm_utc_ns()};
     atomic_init(&core->given_up, false);
     pthread_mutex_init(&core->lock, NULL);
     pthread_mutex_init(&core->audit_lock, NULL);
@@ -66,6 +66,25 @@ static void reply_failure(da_reply *reply, cm_status status)
 // ----------------------------------------------------------------------------------------
 // documents
 
+static void push_state(da_core *core, cm_json *j)
+{
+    pthread_mutex_lock(&core->lock);
+    da_push_state push = core->push;
+    pthread_mutex_unlock(&core->lock);
+    if (!push.on) {
+        cm_json_key(j, "otlp");
+        cm_json_null(j);
+        return;
+    }
+    da_key_object(j, "otlp");
+    da_key_text(j, "url", push.url);
+    da_key_uint(j, "pushes", push.pushes);
+    da_key_uint(j, "failed_pushes", push.failed);
+    da_key_uint(j, "rejected_points", push.rejected_points);
+    da_key_text(j, "error", push.error[0] ? push.error : NULL);
+    cm_json_end(j);
+}
+
 void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control)
 {
     cm_json json, *j = &json;
@@ -80,6 +99,7 @@ void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bo
     for (da_capture c; (c = da_core_next(core, &number)).live;)
         da_view_metrics(j, c.live, number, window_s, hz);
     cm_json_end(j);
+    push_state(core, j);
     cm_json_end(j);
 }
 

@@ -16,6 +16,14 @@ typedef struct da_shown {
     unsigned users;
 } da_shown;
 
+// How pushing the figures to an OTLP receiver goes.
+typedef struct da_push_state {
+    bool on;
+    char url[300]; // without what could be secret
+    uint64_t pushes, failed, rejected_points;
+    char error[300]; // of the newest failure, "" where the newest push worked
+} da_push_state;
+
 // All that answers depend on.
 typedef struct da_core {
     da_access access;
@@ -25,6 +33,8 @@ typedef struct da_core {
     da_shown captures[DA_CAPTURES];
     uint32_t last_number;
     double hz;
+    uint64_t since_utc_ns; // when it was made
+    da_push_state push;
     pthread_mutex_t audit_lock; // of what follows
     cm_file *audit;             // NULL: no log of control actions
     bool audit_failed;          // and that was told

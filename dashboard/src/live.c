@@ -2,6 +2,8 @@
 // The life of the figures of a capture, and which row goes where.
 #include "live_state.h"
 
+#include "common/os.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@ static char *copy_of(const char *text)
 static void begin_empty(da_live *l)
 {
     l->overhead_ns = -1;
+    l->since_utc_ns = cm_utc_ns();
     cm_map_init(&l->kernel_by_id);
     cm_map_init(&l->counter_by_id);
     cm_map_init(&l->text_by_id);

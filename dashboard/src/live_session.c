@@ -126,6 +126,20 @@ static void note_outlier(da_live *l, da_session *s, const da_run *run)
         *o = (da_outlier){s->id, run->run, run->begin_ns, run->duration_ns};
 }
 
+const int64_t da_duration_bounds_ns[DA_DURATION_BOUNDS] = {
+    10000,       20000,       50000,       100000,      200000,     500000,
+    1000000,     2000000,     5000000,     10000000,    20000000,   50000000,
+    100000000,   200000000,   500000000,   1000000000,  2000000000, 5000000000,
+    10000000000, 20000000000, 50000000000, 100000000000};
+
+static size_t bucket_of(int64_t duration_ns)
+{
+    size_t i = 0;
+    while (i < DA_DURATION_BOUNDS && duration_ns > da_duration_bounds_ns[i])
+        i++;
+    return i;
+}
+
 void da_on_run(da_live *l, const int64_t *row)
 {
     da_session *s = get(l, row[TM_run_session]);
@@ -142,8 +156,10 @@ void da_on_run(da_live *l, const int64_t *row)
         s->first_begin_ns = begin;
     if (end > s->last_end_ns)
         s->last_end_ns = end;
-    if (row[TM_run_status] == 0) // as in `ortscope summary`
+    if (row[TM_run_status] == 0) { // as in `ortscope summary`
         cm_histogram_add(&s->latencies, (uint64_t)duration);
+        s->duration_buckets[bucket_of(duration)]++;
+    }
     da_tiers_run(s, end, duration, row[TM_run_status] != 0, s->in_flight);
     da_run *run = da_ring_add(&s->recent);
     if (!run)

@@ -72,6 +72,12 @@ void *da_ring_add(da_ring *r);
 
 // -------------------------------------------------------------------------------------- sessions
 
+// 1, 2, 5 in each power of ten from 10 us to 100 s: the histogram that other programs get. It has
+// counts of its own, since a count that is told must never fall, and those of cm_histogram may move
+// by a bucket when it leaves single values behind.
+#define DA_DURATION_BOUNDS 22u
+extern const int64_t da_duration_bounds_ns[DA_DURATION_BOUNDS];
+
 typedef struct da_run {
     int64_t run, thread, begin_ns, duration_ns, status, in_flight;
     uint32_t ops; // executions seen
@@ -94,9 +100,11 @@ typedef struct da_session {
     int64_t last_change_ns;
     uint64_t runs, failed, kernels;
     int64_t first_begin_ns, last_end_ns, in_flight;
-    cm_histogram latencies; // of all runs
-    da_ring recent;         // da_run
-    da_ring ops;            // da_op
+    cm_histogram latencies; // of all runs that did not fail
+    uint64_t
+        duration_buckets[DA_DURATION_BOUNDS + 1]; // of the same; up to a bound, itself included
+    da_ring recent;                               // da_run
+    da_ring ops;                                  // da_op
     uint64_t ops_seen;
     int64_t early_run; // whose operators came before its own row
     uint32_t early_ops;
@@ -163,6 +171,7 @@ struct da_live {
     char *os, *cpu, *version;
     int cpu_count;
     uint64_t start_utc_ns;
+    uint64_t since_utc_ns; // that the figures count from, by this machine's clock
     // how it goes
     da_state state;
     char *failure; // why it ended before its time, NULL: it did not

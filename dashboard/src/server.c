@@ -331,10 +331,12 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     pthread_mutex_init(&s->message_lock, NULL);
     cm_out_init_memory(&s->message);
     cm_status status = options->audit ? da_audit_open(&s->core, options->audit) : CM_OK;
-    if (status == CM_OK)
-        status = make_token(s->core.access.control) && make_token(s->core.access.read)
-                     ? start(s, options)
-                     : cm_fail(CM_FAILED, "The system gives no random numbers.");
+    if (status == CM_OK && !(make_token(s->core.access.control) && make_token(s->core.access.read)))
+        status = cm_fail(CM_FAILED, "The system gives no random numbers.");
+    if (status == CM_OK && !options->no_page)
+        status = start(s, options);
+    if (status == CM_OK && options->otlp.url)
+        status = da_push_start(&s->core, &options->otlp, &s->push);
     if (status != CM_OK) {
         da_server_stop(s);
         return status;
@@ -384,6 +386,7 @@ void da_server_stop(da_server *s)
 {
     if (!s)
         return;
+    da_push_stop(s->push);
     if (s->context) {
         pthread_mutex_lock(&s->streams_lock);
         s->ending = true;

@@ -4,6 +4,7 @@
 
 #include "civetweb.h"
 #include "handle.h"
+#include "otlp_push.h"
 
 #define DA_STREAMS 16u // clients of the WebSocket
 
@@ -11,6 +12,7 @@ typedef struct da_stream da_stream;
 
 struct da_server {
     da_core core;
+    da_push *push; // NULL: figures are not pushed
     struct mg_context *context;
     unsigned port;
     char url[400], read_url[400];

@@ -266,6 +266,7 @@ int main(void)
     make_machine();
     make_outliers();
     make_recording();
+    make_fleet();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);
     copy_damaged("no_ort.ortl", "stump.ortl", 1400, false);

@@ -41,6 +41,9 @@ void make_odd_memory(void);
 // A file with counters, in gold_counters.c.
 void make_counters(void);
 
+// A file for programs that collect metrics, in gold_fleet.c.
+void make_fleet(void);
+
 // Pairs of files for `diff`, in gold_diff.c.
 void make_diff(void);
 

@@ -204,14 +204,16 @@ static int finish(const capture_args *a, const vw_capture_result *result, cm_sta
     return 0;
 }
 
-// With --live: the server, before anything is started, and the capture's place in it.
+// With --live or --otlp: the server, before anything is started, and the capture's place in it.
 static cm_status open_live(const capture_args *a, vw_capture_options *options, da_server **out)
 {
     const da_host host = vw_live_host();
-    if (!a->live)
+    const vw_otlp_args *otlp = &a->live_args.otlp;
+    if (!a->live && !vw_otlp_given(otlp))
         return CM_OK;
-    CM_TRY(vw_live_start(&a->live_args, &host, out));
-    vw_live_announce(&a->live_args, *out);
+    CM_TRY(vw_live_start(&a->live_args, &host, !a->live, out));
+    if (a->live)
+        vw_live_announce(&a->live_args, *out);
     return vw_live_capture_create(*out, vw_counters_hz(&options->counters), &options->live);
 }
 
@@ -335,6 +337,7 @@ static const vw_option capture_options[] = {
     {"live", 0, VW_FLAG, offsetof(capture_args, live), NULL,
      "show it in the browser while it is recorded"},
     VW_LIVE_OPTIONS(capture_args, live_args),
+    VW_OTLP_OPTIONS(capture_args, live_args.otlp),
 };
 #define CAPTURE_OPTIONS                                                                            \
     .options = capture_options, .option_count = sizeof capture_options / sizeof *capture_options,  \

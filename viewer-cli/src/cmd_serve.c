@@ -28,7 +28,7 @@ static cm_status serve(const serve_args *a, const char *path)
     cm_status status = da_replay_start(path, speed, &replay);
     status = vw_file_failure(status);
     if (status == CM_OK)
-        status = vw_live_start(&a->live, &host, &server);
+        status = vw_live_start(&a->live, &host, false, &server);
     if (status == CM_OK) {
         da_capture capture = da_replay_capture(replay);
         da_server_add(server, &capture);
@@ -48,7 +48,7 @@ static cm_status serve_processes(const serve_args *a)
     vw_serve_captures *captures = NULL;
     da_host host = vw_live_host();
     CM_TRY(vw_serve_captures_create(&captures, &host));
-    cm_status status = vw_live_start(&a->live, &host, &server);
+    cm_status status = vw_live_start(&a->live, &host, false, &server);
     if (status == CM_OK) {
         vw_serve_captures_show_on(captures, server);
         vw_live_announce(&a->live, server);
@@ -73,6 +73,7 @@ static const vw_option serve_options[] = {
     {"speed", 0, VW_TEXT, offsetof(serve_args, speed), "N",
      "how fast the recording is replayed: 0.1 to 1000, or max (default 1)"},
     VW_LIVE_OPTIONS(serve_args, live),
+    VW_OTLP_OPTIONS(serve_args, live.otlp),
 };
 
 const vw_command vw_command_serve = {

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server **out)
+cm_status vw_live_start(const vw_live_args *args, const da_host *host, bool no_page,
+                        da_server **out)
 {
     da_server_options options = {.port = (unsigned)args->port.count,
                                  .hz = args->rate.given ? (double)args->rate.count : 0,
@@ -16,6 +17,8 @@ cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server
         return cm_fail(CM_USAGE, "--port takes 1 to 65535.");
     if (args->rate.given && (args->rate.count < 1 || args->rate.count > 60))
         return cm_fail(CM_USAGE, "--live-rate takes 1 to 60.");
+    options.no_page = no_page;
+    CM_TRY(vw_read_otlp(&args->otlp, &options.otlp));
     return da_server_start(&options, out);
 }
 

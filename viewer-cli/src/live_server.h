@@ -4,11 +4,13 @@
 
 #include "dashboard/server.h"
 #include "options.h"
+#include "otlp_option.h"
 
 typedef struct vw_live_args {
     const char *audit;
     vw_number port, rate;
     bool no_open;
+    vw_otlp_args otlp;
 } vw_live_args;
 
 // The options of every command that has a live view; `field` is where the struct lies in the args.
@@ -27,8 +29,10 @@ typedef struct vw_live_args {
             "append what clients of the live view made it do"                                      \
     }
 
-// Starts it; prints where it is once there is something to see (vw_live_announce).
-cm_status vw_live_start(const vw_live_args *args, const da_host *host, da_server **out);
+// Starts it; prints where it is once there is something to see (vw_live_announce). no_page: nobody
+// can ask it, it only pushes (--otlp).
+cm_status vw_live_start(const vw_live_args *args, const da_host *host, bool no_page,
+                        da_server **out);
 void vw_live_announce(const vw_live_args *args, const da_server *server);
 
 // What every command does for its server: exports, and messages on standard error.

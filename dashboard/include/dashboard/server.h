@@ -8,6 +8,7 @@
 
 #include "dashboard/control.h"
 #include "dashboard/live.h"
+#include "dashboard/otlp.h"
 
 #include <stdatomic.h>
 
@@ -45,6 +46,8 @@ typedef struct da_server_options {
     double hz;         // of the WebSocket, 0: 10
     const char *audit; // NULL: no log of control actions
     da_host host;
+    da_otlp_options otlp;
+    bool no_page; // nobody can ask: figures are only pushed
 } da_server_options;
 
 #define DA_PORT 9797u
