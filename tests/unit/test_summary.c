@@ -254,6 +254,21 @@ static void test_means_are_weighted_by_time(void)
     TEST_ASSERT_FALSE(an_known(an_summary_peak_memory(s)));
 }
 
+// Slowed down to a tenth, then the same rate was asked for: since then it is what was wanted.
+static void test_another_rate_that_was_asked_for_is_not_slower(void)
+{
+    const int64_t second = 1000 * MS;
+    session(1, 0, 0);
+    ROW(sampling, 0, TEXT("process"), 20000, 0);
+    ROW(sampling, second, TEXT("process"), 200000, 1);
+    ROW(sampling, 9 * second, TEXT("process"), 200000, 4);
+    run(1, 1, 20 * second, 50, 0, 0);
+    const an_counters *c = &summarize()->counters;
+    TEST_ASSERT_EQUAL_size_t(1, c->source_count);
+    TEST_ASSERT_EQUAL_INT64(200000, c->sources[0].asked_us);
+    TEST_ASSERT_DOUBLE_WITHIN(1e-6, 1, an_sampling_pace(&c->sources[0]));
+}
+
 static void test_absurd_numbers_do_no_harm(void)
 {
     run(1, 1, INT64_MAX, INT64_MAX, 0, INT64_MIN);
@@ -304,6 +319,7 @@ int main(void)
     RUN_TEST(test_target_losses_and_overhead);
     RUN_TEST(test_processor_and_memory_of_the_target);
     RUN_TEST(test_means_are_weighted_by_time);
+    RUN_TEST(test_another_rate_that_was_asked_for_is_not_slower);
     RUN_TEST(test_absurd_numbers_do_no_harm);
     RUN_TEST(test_a_million_runs);
     return UNITY_END();
