@@ -29,15 +29,17 @@ export class ApiError extends Error {
     }
 }
 
-async function request(path, options) {
-    let answer;
+const ANSWER_MS = 60000; // an old inference is looked for in the whole file
+
+async function request(path, {timeout = ANSWER_MS, headers, ...options} = {}) {
+    let answer, body;
     try {
-        answer = await fetch(path, {...options, cache: 'no-store',
-                                    headers: {Authorization: `Bearer ${token}`, ...options?.headers}});
+        answer = await fetch(path, {...options, cache: 'no-store', signal: AbortSignal.timeout(timeout),
+                                    headers: {Authorization: `Bearer ${token}`, ...headers}});
+        body = await answer.json().catch((e) => { if (e.name !== 'SyntaxError') throw e; });
     } catch {
         throw new ApiError(0, 'ortscope does not answer.');
     }
-    const body = await answer.json().catch(() => null);
     if (!answer.ok) throw new ApiError(answer.status, body?.error?.message ?? answer.statusText);
     return body;
 }
@@ -47,7 +49,7 @@ function query(parameters) {
     return given.length ? `?${new URLSearchParams(given)}` : '';
 }
 
-export const get = (name, parameters) => request(`/api/v1/${name}${query(parameters)}`);
+export const get = (name, parameters, options) => request(`/api/v1/${name}${query(parameters)}`, options);
 
 export const control = (action, more) =>
     request('/api/v1/control', {method: 'POST', body: JSON.stringify({action, ...more}),
@@ -57,56 +59,68 @@ export const control = (action, more) =>
 export const exportUrl = (parameters) => `/api/v1/export${query({...parameters, token})}`;
 
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
-const QUIET_MS = 10000; // ortscope sends a message a second at least
+const SILENT_S = 5; // the server sends at least one message a second, whatever happens
+const PROBE_MS = 5000;
+
+const refusal = (e) => (e.status === 401 && token
+    ? 'ortscope refuses the token of this page. Give the one that it printed when it was started.' : e.message);
 
 // Metrics as they come. onState: 'connecting', 'open', 'lost', or 'refused' with the reason.
 export class Stream {
     constructor({hz, window_s, onMetrics, onState}) {
-        Object.assign(this, {hz, window_s, onMetrics, onState, tries: 0});
+        Object.assign(this, {hz, window_s, onMetrics, onState, tries: 0, timer: 0});
         this.open();
+        // A page that is looked at again, or a network that came back, does not wait for the next try.
+        document.addEventListener('visibilitychange', () => document.hidden || this.retryNow());
+        addEventListener('online', () => this.retryNow());
     }
 
     open() {
         const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
         this.onState('connecting');
-        this.heard = performance.now();
-        clearInterval(this.watch);
-        this.watch = setInterval(() => this.checkQuiet(), 1000);
         this.socket = new WebSocket(`${scheme}//${location.host}/ws/metrics${
             query({token, hz: this.hz, window: this.window_s})}`);
         this.socket.onmessage = (e) => {
-            this.heard = performance.now();
+            this.silent = 0;
             if (this.tries >= 0) {
                 this.tries = -1;
                 this.onState('open');
             }
             this.onMetrics(JSON.parse(e.data));
         };
-        this.socket.onclose = () => this.closed();
+        this.socket.onclose = () => this.closed('ortscope does not answer');
+        this.silent = 0;
+        this.watch = setInterval(() => this.look(), 1000);
     }
 
-    // A connection that is open and silent is as good as cut, only that nobody says so.
-    checkQuiet() {
-        if (performance.now() - this.heard < QUIET_MS) return;
-        this.socket.onmessage = this.socket.onclose = null; // its own end may take minutes
-        this.socket.close();
-        const reason = `No message for ${QUIET_MS / 1000} seconds; connecting again.`;
-        this.onState('lost', reason);
-        this.closed(reason);
+    // A connection may be there and yet dead: a server that hangs, a machine that slept. Seconds are
+    // counted, not measured: a page that was asleep itself first sees what has come meanwhile.
+    look() {
+        if (++this.silent >= SILENT_S) this.closed(`Nothing was heard from ortscope for ${this.silent} s`);
     }
 
     // A refusal looks like a cut from here; a request tells them apart.
-    async closed(reason = 'ortscope does not answer; trying again.') {
+    async closed(why) {
         clearInterval(this.watch);
+        this.socket.onmessage = this.socket.onclose = null;
+        this.socket.close();
+        let state = 'lost', reason = `${why}; trying again.`;
+        if (this.tries < 0) this.onState(state, reason);
         this.tries = Math.max(0, this.tries + 1);
-        let state = 'lost';
         try {
-            await request('/api/v1/metrics/current', {signal: AbortSignal.timeout(QUIET_MS)});
+            await get('metrics/current', {}, {timeout: PROBE_MS});
         } catch (e) {
-            if (e.status === 401 || e.status === 403) [state, reason] = ['refused', e.message];
+            if (e.status === 401 || e.status === 403) [state, reason] = ['refused', refusal(e)];
+            else if (e.status) reason = `${e.message} Trying again.`;
         }
         this.onState(state, reason);
-        this.timer = setTimeout(() => this.open(), RETRY_MS[Math.min(this.tries, RETRY_MS.length - 1)]);
+        this.timer = setTimeout(() => this.again(), RETRY_MS[Math.min(this.tries, RETRY_MS.length - 1)]);
+    }
+
+    again() {
+        clearTimeout(this.timer);
+        this.timer = 0;
+        this.open();
     }
 
     setRate(hz) {
@@ -114,8 +128,8 @@ export class Stream {
         if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({hz}));
     }
 
+    // Only while the next try is being waited for.
     retryNow() {
-        clearTimeout(this.timer);
-        if (this.socket.readyState > WebSocket.OPEN) this.open();
+        if (this.timer) this.again();
     }
 }

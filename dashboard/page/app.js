@@ -121,7 +121,7 @@ function showState() {
     $('pause').textContent = stopped ? 'Resume' : 'Pause';
     $('pause').setAttribute('aria-pressed', String(stopped));
     $('token-form').hidden = app.connection !== 'refused';
-    showBanner($('banner'), {...app, paused: app.paused});
+    showBanner($('banner'), app);
 }
 
 function show() {
@@ -140,6 +140,7 @@ async function updateCharts() {
     await history_.update(capture.capture, capture.time_s);
     if (app.paused) return;
     panels.update(history_, sessionsShown(), app.capture);
+    $('charts').dataset.from = history_.time[0] ?? '';
     $('charts').dataset.time = history_.time.at(-1) ?? '';
 }
 
@@ -155,7 +156,7 @@ async function updateTables() {
         get('sessions', {capture}),
     ]);
     operators.setKnown(ops.calls > 0);
-    await operators.update();
+    if (!app.paused) await operators.update();
     if (app.paused || app.capture.capture !== capture) return;
     panels.showDistribution(distribution, sessionsShown().length > 1 ? nameOf(one) : '');
     showOps($('ops'), $('ops-number'), ops);
@@ -177,6 +178,7 @@ async function updateSystem() {
     const system = await get('system', {capture: app.capture.capture});
     app.system = true;
     panels.setMissing(system.missing);
+    operators.setMissing(system.missing.find((m) => m.what === 'operators'));
     $('machine').textContent = [system.cpu, system.cpu_count && `${system.cpu_count} processors`, system.os,
                                 `ortscope ${system.ortscope_version}`].filter(Boolean).join(' · ');
 }
@@ -203,13 +205,15 @@ async function repeat(action, ms) {
 
 // --------------------------------------------------------------------------------------- controls
 
+// What could not be done stays in the banner until something else is asked for.
 async function act(action, more) {
+    app.failure = '';
     try {
         await control(action, {capture: app.capture?.capture, ...more});
     } catch (e) {
-        $('state').textContent = e.message;
-        $('banner').shown = '';
+        app.failure = e.message;
     }
+    showState();
 }
 
 // A replay stands still for everybody who may decide that; else only the page does.
@@ -219,7 +223,7 @@ function pause() {
         act(app.capture.state === 'paused' ? 'resume' : 'pause');
         return;
     }
-    app.paused = !app.paused;
+    app.paused = operators.paused = !app.paused;
     if (!app.paused) {
         app.metrics = app.waiting ?? app.metrics;
         show();
@@ -278,7 +282,7 @@ const stream = new Stream({
     hz: Number($('rate').value), window_s: GAUGE_WINDOW_S,
     onMetrics: (m) => {
         app.waiting = m;
-        if (app.paused) return;
+        if (app.paused) return showState();
         app.metrics = m;
         show();
     },

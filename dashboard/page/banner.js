@@ -6,7 +6,7 @@ import * as format from './format.js';
 const plural = (n, word) => `${format.count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 // [kind, sentence] for a capture
-function stateOf(capture, paused) {
+function stateOf(capture, paused, newest) {
     const p = capture.processes[0];
     const who = p ? `${format.fileName(p.program)} (pid ${p.pid})` : 'the process';
     const gone = capture.processes.length && capture.processes.every((e) => e.state !== 'running');
@@ -21,6 +21,7 @@ function stateOf(capture, paused) {
             : p.state === 'detached' ? `Detached from ${who}, which goes on.` : `The capture of ${who} has ended.`;
         return [p?.state === 'exited' && p.exit_code ? 'bad' : 'warn', `${how} The numbers are the last ones.`];
     }
+    if (paused && newest?.state === 'ended') return ['warn', `Paused: the capture of ${who} has ended meanwhile. Resume shows its last numbers.`];
     if (paused || capture.state === 'paused') return ['warn', `Paused: the page stands still, the capture of ${who} goes on.`];
     return ['good', `Attached and armed: recording ${who}.${capture.sessions.length ? '' : ' No session yet.'}`];
 }
@@ -36,11 +37,14 @@ function notesOf(capture) {
     return notes;
 }
 
-export function showBanner(banner, {capture, paused, connection, reason}) {
+// waiting: the last message, which a paused page does not show;
+// failure: what was asked for last and could not be done.
+export function showBanner(banner, {capture, paused, connection, reason, waiting, failure}) {
     let kind = 'bad', sentence = reason, notes = [];
     if (connection === 'open' || (connection === 'lost' && capture?.state === 'ended')) {
         if (capture) {
-            [kind, sentence] = stateOf(capture, paused);
+            const newest = waiting?.captures.find((c) => c.capture === capture.capture);
+            [kind, sentence] = stateOf(capture, paused, newest);
             notes = notesOf(capture);
             if (connection === 'lost') notes.push(['', 'ortscope has ended too']);
         } else {
@@ -48,7 +52,10 @@ export function showBanner(banner, {capture, paused, connection, reason}) {
         }
     } else if (connection === 'connecting' && !reason) {
         [kind, sentence] = ['', 'Connecting to ortscope'];
+    } else if (capture) {
+        notes.push(['', `The numbers are those of ${format.clock(capture.time_s)}`]);
     }
+    if (failure) notes.push(['bad', failure]);
     const shown = JSON.stringify([kind, sentence, notes]);
     if (banner.shown === shown) return;
     banner.shown = shown;

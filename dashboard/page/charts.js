@@ -21,12 +21,45 @@ export function element(tag, className, text) {
     return e;
 }
 
+// Marks of the recording: a line each, and its text where there is room for it.
+const MARK_ROOM = 60, MARK_LETTERS = 24;
+
+function drawMarks(u, marks) {
+    const g = u.ctx, ratio = uPlot.pxRatio, {left, top, width, height} = u.bbox;
+    let free = left, drawn = 0;
+    g.save();
+    g.font = `${11 * ratio}px ${css('--font')}`;
+    g.textBaseline = 'top';
+    g.setLineDash([3 * ratio, 3 * ratio]);
+    g.lineWidth = ratio;
+    g.strokeStyle = g.fillStyle = css('--text');
+    for (const m of marks) {
+        const x = Math.round(u.valToPos(m.time_s, 'x', true)) + 0.5;
+        if (!(x >= left && x <= left + width)) continue;
+        g.beginPath();
+        g.moveTo(x, top);
+        g.lineTo(x, top + height);
+        g.stroke();
+        drawn++;
+        const text = m.text.slice(0, MARK_LETTERS), long = g.measureText(text).width;
+        if (x < free || x + long > left + width) continue;
+        g.fillText(text, x + 3 * ratio, top);
+        free = x + Math.max(long, MARK_ROOM * ratio);
+    }
+    g.restore();
+    return drawn;
+}
+
 class Chart {
     // series: [{label, colour, format, ...uPlot}]; x is in seconds unless options.x says otherwise.
     constructor(parent, options) {
         this.options = options;
         this.parent = parent;
         this.plotBox = element('div', 'plot');
+        this.plotBox.setAttribute('role', 'img');
+        this.plotBox.setAttribute('aria-label', options.title);
+        this.marks = [];
+        this.when = element('li', 'when');
         this.legend = element('ul', 'legend');
         parent.append(this.plotBox, this.legend);
         this.data = null;
@@ -59,7 +92,7 @@ class Chart {
             item.append(swatch, element('span', '', s.label), value);
             this.values.push({value, series: s, index: this.series.indexOf(s) + 1});
             return item;
-        }));
+        }), this.when);
     }
 
     // The same lines with newer functions for their numbers.
@@ -85,9 +118,10 @@ class Chart {
 
     // The number of the last point, or of the one under the pointer.
     showValues() {
-        const at = this.plot?.cursor.idx ?? this.data[0].length - 1;
+        const pointed = this.plot?.cursor.idx, at = pointed ?? this.data[0].length - 1;
+        this.when.textContent = pointed == null ? '' : `at ${(this.options.xText ?? format.clock)(this.data[0][at])}`;
         for (const {value, series, index} of this.values) {
-            if (series.text) value.textContent = series.text();
+            if (series.text) value.textContent = series.text(pointed);
             else value.textContent = (series.format ?? this.options.format)(this.data[index][at] ?? NaN);
         }
     }
@@ -106,16 +140,20 @@ class Chart {
     build(width) {
         const o = this.options;
         const colour = (name) => () => (name.startsWith('--') ? css(name) : name);
+        const y = {range: o.range ?? ((u, low, high) => [0, (high || 1) * 1.08])};
+        const second = this.series.some((s) => s.second) && this.axis(
+            {values: (u, v) => v.map(o.secondText), size: 62, scale: 'second', side: 1, grid: {show: false}});
         this.plot = new uPlot({
             width, height: o.height ?? HEIGHT, legend: {show: false},
             cursor: {y: false, drag: {x: false, y: false}, points: {show: false}},
-            scales: {x: {time: false, ...o.xScale}, y: {range: o.range ?? ((u, low, high) => [0, (high || 1) * 1.08])}},
+            scales: {x: {time: false, ...o.xScale}, y, ...(second && {second: {...y}})},
             axes: [this.axis({values: (u, v) => v.map(o.xText ?? format.clock), size: 26, space: 70, ...o.xAxis}),
-                   this.axis({values: (u, v) => v.map(o.axisText ?? o.format), size: 62})],
+                   this.axis({values: (u, v) => v.map(o.axisText ?? o.format), size: 62}), ...(second ? [second] : [])],
             series: [{}, ...this.series.map((s) => ({
-                stroke: colour(s.colour), width: s.width ?? 1.5, spanGaps: false, points: {show: false},
+                scale: s.second ? 'second' : 'y', dash: s.dash, stroke: colour(s.colour), width: s.width ?? 1.5, spanGaps: false, points: {show: false},
                 ...(s.fill && {fill: () => `${css(s.colour)}${s.solid ? '99' : '22'}`}), ...s.plot}))],
-            hooks: {setCursor: [() => this.data && this.showValues()]},
+            hooks: {setCursor: [() => this.data && this.showValues()],
+                    draw: [(u) => { this.plotBox.dataset.marks = drawMarks(u, this.marks); }]},
         }, this.data, this.plotBox);
         // A pixel's worth of room for clicks: the chart of latencies opens the run at its point.
         if (o.onClick) this.plot.over.addEventListener('click', () => {
@@ -124,6 +162,7 @@ class Chart {
         });
     }
 }
+
 
 export const charts = [];
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Colours of operator types and providers: given out on first sight and kept, so that a type looks
 // the same in every inference. All are light enough for dark text, in both themes.
-const PALETTE = ['#86b6f2', '#f4b36a', '#8ed0a0', '#e89aa8', '#b9a4e6', '#e6d06c', '#7ccfce',
+export const BARS = ['#86b6f2', '#f4b36a', '#8ed0a0', '#e89aa8', '#b9a4e6', '#e6d06c', '#7ccfce',
                  '#d6aa8b', '#aec66c', '#cfa0da', '#9db2cf', '#f2a07c'];
-const PROVIDERS = ['#4f86d6', '#d9822b', '#3f9d62', '#a35fc0', '#c25566', '#5b7083'];
+export const PROVIDERS = ['#4f86d6', '#cb7420', '#3f9d62', '#a35fc0', '#c25566', '#5b7083'];
 export const INK = '#10161e';
 
 function dealer(colours, other) {
@@ -15,7 +15,7 @@ function dealer(colours, other) {
     };
 }
 
-export const typeColour = dealer(PALETTE, '#c3c9d1');
+export const typeColour = dealer(BARS, '#c3c9d1');
 export const providerColour = dealer(PROVIDERS, '#8a94a0');
 
 // A colour of the style sheet, as it is now. Asking costs a look at all styles: it is done once.

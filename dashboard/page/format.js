@@ -41,6 +41,7 @@ export function rate(v) {
 // For the axes of charts: short.
 const shorter = (text) => text.replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ');
 export const shortTime = (ns) => (ns === 0 ? '0' : shorter(scaled(ns, TIME, 3)));
+export const shortJoules = (v) => (v === 0 ? '0' : shorter(scaled(v, ENERGY, 3)));
 export const shortBytes = (v) => (v === 0 ? '0' : shorter(scaled(v, BYTES, 3)));
 
 // Seconds since the capture's start as m:ss or h:mm:ss.

@@ -8,10 +8,21 @@ export function stepFor(window_s) {
     return window_s <= 1800 ? 1 : 10;
 }
 const MOST_POINTS = 2500; // then everything is asked for anew, in longer steps
+const MOST_EVENTS = 1000; // outliers and marks that are kept
+const LATE_S = 2;         // marks and steps that were still filling come so late
 
 const keyOf = (c) => `${c.name}|${c.about}|${c.process ?? ''}|${c.number ?? ''}|${c.subject ?? ''}`;
 const COLUMNS = ['runs', 'failed_runs', 'throughput_per_s', 'mean_us', 'p50_us', 'p95_us', 'p99_us', 'max_us',
                  'in_flight_max', 'held_bytes', 'in_use_bytes'];
+
+// Runs count where they end.
+export const endOf = (outlier) => outlier.begin_s + outlier.duration_us / 1e6;
+
+// An answer has those of its own span only: what is new is added to what is known.
+function added(known, more, name, time) {
+    const names = new Set(known.map(name)), fresh = more.filter((e) => !names.has(name(e)));
+    return fresh.length ? known.concat(fresh).sort((a, b) => time(a) - time(b)).slice(-MOST_EVENTS) : known;
+}
 
 export class History {
     constructor(get) {
@@ -26,6 +37,7 @@ export class History {
         this.sessions = new Map();
         this.counters = new Map();
         this.outliers = [];
+        this.marks = [];
         this.step = 0;
         this.generation = (this.generation ?? 0) + 1;
     }
@@ -36,7 +48,7 @@ export class History {
         const first = !this.time.length;
         const window = this.window_s || Math.max(now_s, 1);
         // The last steps again: they were still filling when they came.
-        const from = first ? Math.max(0, now_s - window) : Math.max(0, this.time.at(-1) - 2 * this.step);
+        const from = first ? Math.max(0, now_s - window) : Math.max(0, this.time.at(-1) - Math.max(2 * this.step, LATE_S));
         const step = first ? stepFor(window) : this.step;
         const answer = await this.get('metrics/history', {capture, from: from.toFixed(3), step});
         if (generation !== this.generation) return false;
@@ -69,10 +81,8 @@ export class History {
                  {session: s.session});
         for (const c of answer.counters) join(this.counters, keyOf(c), {values: c.values}, {...c, values: undefined});
         for (const map of [this.sessions, this.counters]) this.pad(map);
-        // The answer has those of its own span only.
-        const name = (o) => `${o.session}/${o.run}`, known = new Set(this.outliers.map(name));
-        this.outliers = this.outliers.concat(answer.outliers.filter((o) => !known.has(name(o))))
-            .sort((a, b) => a.begin_s - b.begin_s);
+        this.outliers = added(this.outliers, answer.outliers, (o) => `${o.session}/${o.run}`, endOf);
+        this.marks = added(this.marks, answer.marks, (m) => `${m.time_s}/${m.text}`, (m) => m.time_s);
         this.trim();
     }
 
@@ -92,7 +102,8 @@ export class History {
     trim() {
         if (!this.window_s || !this.time.length) return;
         const from = this.time.at(-1) - this.window_s;
-        this.outliers = this.outliers.filter((o) => o.begin_s >= from);
+        this.outliers = this.outliers.filter((o) => endOf(o) >= from);
+        this.marks = this.marks.filter((m) => m.time_s >= from);
         let drop = 0;
         while (this.time[drop] < from) drop++;
         if (!drop) return;

@@ -6,6 +6,7 @@ import {element} from './charts.js';
 import {providerColour, typeColour} from './colours.js';
 import * as format from './format.js';
 import {buildModel} from './op_model.js';
+import {tellMissing} from './panels.js';
 import {OpTimeline} from './timeline.js';
 
 const $ = (id) => document.getElementById(id);
@@ -68,19 +69,28 @@ export class OpPanel {
     // Whether there are operators to ask for.
     setKnown(known) { this.known = known; }
 
+    // Why no operator is told, as /system says it; undefined: some are.
+    setMissing(reason) { this.reason = reason; }
+
+    tellNone() {
+        $('timeline-details').textContent = '';
+        tellMissing($('timeline-missing'), this.reason ?? {why: 'No operators yet.'});
+    }
+
     async update(force = false) {
         if (!this.known && !this.wanted) {
-            $('timeline-details').textContent = 'No operators yet.';
+            this.tellNone();
             return;
         }
         if (!this.capture || this.asking || (!force && (!this.latest || (this.view.model && this.busy)))) return;
         this.asking = true;
         try {
             const which = this.wanted ?? {session: this.session};
-            this.show(await get('timeline', {capture: this.capture, ...which}));
+            const answer = await get('timeline', {capture: this.capture, ...which});
+            if (force || !this.paused) this.show(answer);
         } catch (e) {
-            $('timeline-details').textContent = e.status === 404 && !this.wanted
-                ? 'No operators yet.' : e.message;
+            if (e.status === 404 && !this.wanted) this.tellNone();
+            else $('timeline-details').textContent = e.message;
         } finally {
             this.asking = false;
         }
@@ -89,6 +99,7 @@ export class OpPanel {
     show(answer) {
         const run = answer.runs[0];
         if (!run) return;
+        tellMissing($('timeline-missing'));
         const key = `${answer.capture}/${run.session}/${run.run}`;
         if (key === this.key) return;
         [this.key, this.run, this.shownSession] = [key, run.run, run.session];
@@ -142,8 +153,8 @@ export class OpPanel {
         tip.replaceChildren(element('b', '', title), element('div', '', o.name),
                             ...lines.map((l) => element('div', 'muted', l)));
         $('timeline-details').textContent = [title, o.name, ...lines].filter(Boolean).join(' · ');
-        const box = $('timeline').parentElement;
-        tip.style.left = `${Math.min(x + 14, Math.max(0, box.clientWidth - tip.offsetWidth - 4))}px`;
-        tip.style.top = `${y - box.scrollTop + 24}px`;
+        const width = $('timeline').clientWidth;
+        tip.style.left = `${Math.min(x + 14, Math.max(0, width - tip.offsetWidth - 4))}px`;
+        tip.style.top = `${y + 24}px`;
     }
 }

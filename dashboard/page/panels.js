@@ -4,7 +4,9 @@
 import {chart, columns, dots, element} from './charts.js';
 import * as format from './format.js';
 import {nameOf} from './gauges.js';
+import {endOf} from './history.js';
 
+const MOST_MARKS = 6; // in words
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
 const colour = (i) => COLOURS[i % COLOURS.length];
 const microseconds = (v) => format.shortTime(v * 1000);
@@ -30,9 +32,11 @@ class Panel {
         this.body = element('div');
         this.none = element('div', 'missing');
         this.none.hidden = true;
+        this.aside = element('div', 'lacks small');
         this.card.append(head, this.body, this.none);
         parent.append(this.card);
-        this.chart = chart(this.body, options);
+        this.chart = chart(this.body, {title, ...options});
+        this.body.append(this.aside);
         this.shape = '';
     }
 
@@ -53,19 +57,29 @@ class Panel {
     }
 
     missing(why, command) {
-        if (!this.none.hidden && this.why === why + command) return;
-        this.why = why + command;
         this.body.hidden = true;
         this.none.hidden = false;
         this.card.classList.add('absent');
-        this.none.replaceChildren(element('span', '', why));
         this.number.textContent = '';
-        if (command) {
-            const line = element('span', '', 'To enable it: ');
-            line.append(element('code', '', command));
-            this.none.append(line);
-        }
+        tellMissing(this.none, {why, command});
     }
+
+    // Part of what the chart could show is missing; undefined: nothing is.
+    lacks(reason) {
+        tellMissing(this.aside, reason);
+    }
+}
+
+// A source that is missing: why, and what would enable it.
+export function tellMissing(box, {why = '', command = ''} = {}) {
+    if (box.told === why + command) return;
+    box.told = why + command;
+    box.replaceChildren();
+    if (why) box.append(element('span', '', why));
+    if (!command) return;
+    const line = element('span', '', 'To enable it: ');
+    line.append(element('code', '', command));
+    box.append(line);
 }
 
 export class Panels {
@@ -83,9 +97,11 @@ export class Panels {
         this.arenas = make('arenas', 'Arenas of the sessions', {format: format.bytes, axisText: format.shortBytes});
         this.gpu = make('gpu', 'GPU', {format: perCent, range: () => [0, 100]});
         this.npu = make('npu', 'NPU', {format: perCent, range: () => [0, 100]});
-        this.power = make('power', 'Power and energy per inference', {format: format.watts});
+        this.power = make('power', 'Power and energy per inference', {format: format.watts, secondText: format.shortJoules});
         this.outlierList = element('ul', 'legend outliers');
-        this.latency.card.append(this.outlierList);
+        this.markList = element('ul', 'legend marks');
+        this.latency.body.append(this.outlierList, this.markList);
+        this.overTime = [this.latency, this.throughput, this.cpu, this.memory, this.arenas, this.gpu, this.npu, this.power];
         this.reasons = {};
     }
 
@@ -101,6 +117,8 @@ export class Panels {
     // history: History; chosen: the sessions to show (of metrics/current); system: its system part.
     update(history, chosen, capture) {
         this.time = history.time;
+        for (const panel of this.overTime) panel.chart.marks = history.marks;
+        this.listMarks(history.marks);
         const sessions = chosen.map((s) => ({s, columns: history.sessions.get(s.session)?.columns}))
             .filter((e) => e.columns);
         this.showLatency(history, sessions);
@@ -117,10 +135,10 @@ export class Panels {
         if (!sessions.length) return this.latency.missing('No run has ended yet.', '');
         const numbers = new Set(sessions.map((e) => e.s.session));
         const from = history.time[0] ?? 0;
-        this.outliers = history.outliers.filter((o) => numbers.has(o.session) && o.begin_s >= from - history.step);
+        this.outliers = history.outliers.filter((o) => numbers.has(o.session) && endOf(o) >= from - history.step);
         const marks = new Array(history.time.length).fill(null);
         for (const o of this.outliers) {
-            const i = Math.min(marks.length - 1, Math.max(0, Math.floor((o.begin_s + o.duration_us / 1e6 - from) / history.step)));
+            const i = Math.min(marks.length - 1, Math.max(0, Math.floor((endOf(o) - from) / history.step)));
             marks[i] = Math.max(marks[i] ?? 0, o.duration_us);
         }
         const one = sessions.length === 1;
@@ -152,9 +170,24 @@ export class Panels {
         }));
     }
 
+    // The same marks in words.
+    listMarks(marks) {
+        const shape = JSON.stringify(marks);
+        if (shape === this.markShape) return;
+        this.markShape = shape;
+        const newest = marks.slice(-MOST_MARKS), more = marks.length - newest.length;
+        this.markList.replaceChildren(
+            ...(more ? [element('li', '', `${format.count(more)} earlier marks`)] : []),
+            ...newest.map((m) => {
+                const item = element('li', '', 'mark ');
+                item.append(element('b', '', format.clock(m.time_s)), ` ${m.text}`);
+                return item;
+            }));
+    }
+
     clicked(i) {
         const t = this.time[i];
-        const near = this.outliers.filter((o) => Math.abs(o.begin_s - t) < (this.time.at(-1) - this.time[0]) / 50);
+        const near = this.outliers.filter((o) => Math.abs(endOf(o) - t) < (this.time.at(-1) - this.time[0]) / 50);
         if (!near.length) return;
         const o = near.reduce((a, b) => (b.duration_us > a.duration_us ? b : a));
         this.onRun(o.session, o.run);
@@ -196,6 +229,7 @@ export class Panels {
             ...own.map((c) => ({label: `process${own.length > 1 ? ` ${this.pidOf(capture, c)}` : ''}`, colour: '--c1',
                                 width: 2.2, plot: {spanGaps: true}}))],
             [history.time, ...[...cores, ...own].map((c) => overSecond(c.columns.values, history.step))]);
+        this.cpu.lacks(!cores.length ? this.reasons.cores : !own.length ? this.reasons.cpu : undefined);
         const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
         this.cpu.number.textContent = `process ${p} of a core, machine ${perCent(capture.system.cpu_percent)}`;
     }
@@ -242,12 +276,24 @@ export class Panels {
             d.temperature_c == null ? '' : `${d.temperature_c.toFixed(0)} °C`].filter(Boolean).join(', ')).join('; ');
     }
 
+    // Energy of an inference: what the first meter told, shared among all runs of that second.
     showPower(history, capture) {
-        const meters = [...history.select('power', 'machine'), ...history.select('power', 'device')];
+        const machine = ['power', 'energy'].map((n) => history.select(n, 'machine')).find((m) => m.length) ?? [];
+        const meters = [...machine, ...history.select('power', 'device')];
         if (!meters.length) return this.lack(this.power, 'power');
-        this.power.show(meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, colour: colour(i), plot: {spanGaps: true}})),
-                        [history.time, ...meters.map((m) => m.columns.values)]);
+        const watts = overSecond(meters[0].columns.values, history.step);
+        const rates = [...history.sessions.values()].map((e) => overSecond(e.columns.throughput_per_s, history.step));
+        const energy = watts.map((w, i) => {
+            const rate = rates.reduce((t, r) => t + (r[i] ?? 0), 0);
+            return w === null || !rate ? null : w / rate;
+        });
+        this.power.show(
+            [...meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, colour: colour(i), plot: {spanGaps: true}})),
+             {label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules, plot: {spanGaps: true}}],
+            [history.time, ...meters.map((m) => m.columns.values), energy]);
+        this.power.lacks(machine.length ? undefined : this.reasons.power);
         const s = capture.system;
-        this.power.number.textContent = `${format.watts(s.power_w)}, ${format.joules(s.energy_per_inference_j)} an inference`;
+        this.power.number.textContent = `${format.watts(s.power_w ?? watts.at(-1))}, ${
+            format.joules(s.energy_per_inference_j ?? energy.at(-1))} an inference`;
     }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The operator timeline: a canvas that draws only what is visible, once per frame at most. Zoom and
 // pan by wheel, drag and keyboard; an operator under the pointer or chosen by keyboard is told to
-// `onSelect`. Names are only drawn or handed on, never made into markup.
+// `onSelect`. Names are only drawn or handed on, never made into markup. The canvas is never higher
+// than its box, however many threads there are: it stays in place while the box scrolls.
 import {INK, css, providerColour, typeColour} from './colours.js';
 import {firstAbove, operatorAt, visibleBars} from './op_model.js';
 import {shortTime} from './format.js';
 
 const AXIS = 26, LABEL = 18, ROW = 22, STRIP = 4, GAP = 4, SLACK_PIXELS = 3, TEXT_FROM_PIXELS = 34;
+const MOST_HEIGHT = 460; // of the box, as the style sheet has it
 const SMALLEST_NS = 50; // the shortest stretch that can be zoomed to
 
 export class OpTimeline {
@@ -19,8 +21,11 @@ export class OpTimeline {
         this.type = this.provider = '';
         this.selected = null;
         this.textWidths = new Map();
+        this.frames = 0;
+        this.space = canvas.parentElement;
+        this.box = this.space.parentElement;
         this.listen();
-        new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
+        new ResizeObserver(() => this.resize()).observe(this.box);
     }
 
     // ------------------------------------------------------------------------------ what is shown
@@ -36,6 +41,7 @@ export class OpTimeline {
             row.y = y;
             y += ROW + STRIP + GAP;
         }
+        this.tops = Float64Array.from(model.rows, (row) => row.y);
         this.height = Math.max(80, y + 2);
         this.end = Math.max(model.end_ns, 1000);
         if (!keepView || !(this.to > this.from) || this.from >= this.end) this.setView(0, this.end);
@@ -90,6 +96,7 @@ export class OpTimeline {
         c.addEventListener('pointerleave', () => { if (!this.drag && !this.pinned) this.select(null); });
         c.addEventListener('dblclick', () => this.model && this.fit());
         c.addEventListener('keydown', (e) => this.key(e));
+        this.box.addEventListener('scroll', () => this.redraw());
     }
 
     wheel(e) {
@@ -109,11 +116,16 @@ export class OpTimeline {
             this.setView(this.drag.from + step, this.drag.to + step);
             return;
         }
-        const row = this.model.rows.find((r) => e.offsetY >= r.y && e.offsetY < r.y + ROW + STRIP);
+        const row = e.offsetY < AXIS ? null : this.rowAt(e.offsetY + this.box.scrollTop);
         const slack = SLACK_PIXELS / this.width * (this.to - this.from);
         const i = row ? operatorAt(row, this.timeAt(e.offsetX), slack) : -1;
         this.pinned = false;
         this.select(i < 0 ? null : {row, i}, e.offsetX, e.offsetY);
+    }
+
+    rowAt(y) {
+        const row = this.model.rows[firstAbove(this.tops, y) - 1];
+        return row && y < row.y + ROW + STRIP ? row : null;
     }
 
     key(e) {
@@ -143,7 +155,13 @@ export class OpTimeline {
             this.setView(middle - half, middle + half);
         }
         this.pinned = true;
-        this.select({row, i}, this.xOf((o.begin_ns + o.end_ns) / 2), row.y);
+        this.bringIntoView(row);
+        this.select({row, i}, this.xOf((o.begin_ns + o.end_ns) / 2), row.y - this.box.scrollTop);
+    }
+
+    bringIntoView(row) {
+        const low = row.y + ROW + STRIP + GAP - this.viewHeight, high = row.y - AXIS - LABEL;
+        if (this.box.scrollTop < low || this.box.scrollTop > high) this.box.scrollTop = Math.max(0, (low + high) / 2);
     }
 
     select(found, x = 0, y = 0) {
@@ -159,11 +177,13 @@ export class OpTimeline {
     // ------------------------------------------------------------------------------------ drawing
 
     resize() {
-        const width = this.canvas.parentElement.clientWidth, ratio = devicePixelRatio || 1;
+        const width = this.box.clientWidth, ratio = devicePixelRatio || 1;
         if (!width || !this.model) return;
         this.width = width;
-        this.canvas.style.height = `${this.height}px`;
-        const pixels = [Math.round(width * ratio), Math.round(this.height * ratio)];
+        this.viewHeight = Math.min(this.height, MOST_HEIGHT);
+        this.space.style.height = `${this.height}px`;
+        this.canvas.style.height = `${this.viewHeight}px`;
+        const pixels = [Math.round(width * ratio), Math.round(this.viewHeight * ratio)];
         if (this.canvas.width !== pixels[0]) this.canvas.width = pixels[0];
         if (this.canvas.height !== pixels[1]) this.canvas.height = pixels[1];
         this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -176,27 +196,39 @@ export class OpTimeline {
             this.frame = 0;
             const start = performance.now();
             this.draw();
-            this.canvas.dataset.drawMs = (performance.now() - start).toFixed(2);
-            this.canvas.dataset.view = `${this.from} ${this.to}`;
+            Object.assign(this.canvas.dataset, {
+                drawMs: (performance.now() - start).toFixed(2), frames: ++this.frames, bars: this.bars,
+                view: `${this.from} ${this.to}`});
         });
     }
 
     draw() {
         const g = this.context;
         if (!this.width) return;
+        this.bars = 0;
         this.ink = {text: css('--text'), muted: css('--muted'), line: css('--line')};
-        g.clearRect(0, 0, this.width, this.height);
+        g.clearRect(0, 0, this.width, this.viewHeight);
         g.font = `12px ${css('--font')}`;
         g.textBaseline = 'middle';
         this.drawAxis(g);
-        let thread;
-        for (const row of this.model.rows) {
-            if (row.thread !== thread) {
+        g.save();
+        g.beginPath();
+        g.rect(0, AXIS - 4, this.width, this.viewHeight);
+        g.clip();
+        g.translate(0, -this.box.scrollTop);
+        this.drawRows(g, this.box.scrollTop, this.box.scrollTop + this.viewHeight);
+        g.restore();
+    }
+
+    drawRows(g, top, bottom) {
+        const {rows} = this.model;
+        const first = Math.max(0, firstAbove(this.tops, top - ROW - STRIP - GAP) - 1);
+        for (let i = first; i < rows.length && rows[i].y - LABEL < bottom; i++) {
+            if (!i || rows[i - 1].thread !== rows[i].thread) {
                 g.fillStyle = this.ink.muted;
-                g.fillText(`thread ${row.thread}`, 2, row.y - LABEL / 2);
+                g.fillText(`thread ${rows[i].thread}`, 2, rows[i].y - LABEL / 2);
             }
-            thread = row.thread;
-            this.drawRow(g, row);
+            this.drawRow(g, rows[i]);
         }
     }
 
@@ -207,7 +239,7 @@ export class OpTimeline {
         for (let t = Math.ceil(this.from / step) * step; t <= this.to; t += step) {
             const x = Math.round(this.xOf(t)) + 0.5;
             g.fillStyle = this.ink.line;
-            g.fillRect(x, AXIS - 6, 1, this.height - AXIS + 6);
+            g.fillRect(x, AXIS - 6, 1, this.viewHeight - AXIS + 6);
             g.fillStyle = this.ink.muted;
             const text = shortTime(t), w = g.measureText(text).width;
             g.fillText(text, Math.min(Math.max(0, x - w / 2), this.width - w), AXIS / 2 - 3);
@@ -216,15 +248,29 @@ export class OpTimeline {
 
     drawRow(g, row) {
         const any = this.type || this.provider;
+        const strip = {from: 0, to: -1, provider: '', alpha: 1};
+        const drawStrip = () => {
+            if (strip.to <= strip.from) return;
+            g.globalAlpha = strip.alpha;
+            g.fillStyle = providerColour(strip.provider);
+            g.fillRect(strip.from, row.y + ROW, strip.to - strip.from, STRIP);
+        };
         visibleBars(row, this.from, this.to, this.width, this.matches, (x, w, i, merged) => {
-            const o = row.ops[i], match = !any || this.matches(o);
-            g.globalAlpha = match ? 1 : 0.15;
+            const o = row.ops[i], match = !any || this.matches(o), alpha = match ? 1 : 0.15;
+            this.bars++;
+            // Neighbours on the same provider share a strip.
+            if (strip.provider === o.provider && strip.alpha === alpha && x <= strip.to + 1) {
+                strip.to = x + w;
+            } else {
+                drawStrip();
+                Object.assign(strip, {from: x, to: x + w, provider: o.provider, alpha});
+            }
+            g.globalAlpha = alpha;
             g.fillStyle = typeColour(o.type);
             g.fillRect(x, row.y, merged || w < 3 ? w : w - 0.6, ROW);
-            g.fillStyle = providerColour(o.provider);
-            g.fillRect(x, row.y + ROW, w, STRIP);
             if (match && w >= TEXT_FROM_PIXELS) this.drawText(g, o, x, w, row.y);
         });
+        drawStrip();
         g.globalAlpha = 1;
         this.drawTransitions(g, row);
         if (this.selected && this.selected.row === row) this.drawSelected(g, row);

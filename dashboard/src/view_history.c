@@ -218,8 +218,8 @@ static void outliers(cm_json *j, const da_live *l, const da_span *q, const grid 
     da_key_array(j, "outliers");
     for (size_t i = 0; i < l->outliers.count; i++) {
         const da_outlier *o = da_ring_at(&l->outliers, i);
-        if (da_seconds(o->begin_ns) < from || da_seconds(o->begin_ns) >= to ||
-            (q->has_session && o->session != q->session))
+        double end = da_seconds(o->begin_ns + o->duration_ns); // runs count where they end
+        if (end < from || end >= to || (q->has_session && o->session != q->session))
             continue;
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         da_key_int(j, "session", o->session);

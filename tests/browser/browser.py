@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 import time
 
+from page_scripts import SETTLED_BOX, WATCH_CLICK
+
 LIMIT = 120  # seconds, for anything that is waited for: a guard against hanging, no expectation
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -35,6 +37,7 @@ KEYS = {  # name: (code of the key, its number, text)
     "ArrowRight": ("ArrowRight", 39, ""), "ArrowDown": ("ArrowDown", 40, ""),
     "Backspace": ("Backspace", 8, ""), "Delete": ("Delete", 46, ""),
     "+": ("Equal", 187, "+"), "-": ("Minus", 189, "-"), "0": ("Digit0", 48, "0"),
+    **{letter: ("Key" + letter.upper(), ord(letter.upper()), letter) for letter in "abcdefghijklmnopqrstuvwxyz"},
 }
 
 
@@ -104,13 +107,20 @@ class Browser:
         """A new, empty tab."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session)
+        page = Page(self, session, target)
         self._pages[session] = page
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.call(domain + ".enable")
         page.resize(width, height)
         page.media(scheme=scheme)
         return page
+
+    def pages(self):
+        """Those that are open."""
+        return list(self._pages.values())
+
+    def forget(self, session):
+        self._pages.pop(session, None)
 
     # ------------------------------------------------------------------------------ the protocol
 
@@ -161,9 +171,10 @@ class Browser:
 class Page:
     """A tab. Selectors are CSS; what is not there is waited for."""
 
-    def __init__(self, browser, session):
-        self._browser, self._session = browser, session
+    def __init__(self, browser, session, target):
+        self._browser, self._session, self._target = browser, session, target
         self._loads = 0
+        self.expected = []     # parts of errors that a test brings about itself
         self.console = []      # (level, text) of all that the page printed
         self.errors = []       # exceptions, errors of the console, of the network, of the policy
         self.requests = []     # addresses of all requests, the page itself among them
@@ -212,7 +223,17 @@ class Page:
         self._until(lambda: self._loads > before, f"{address} to load")
 
     def close(self):
-        self._browser.send("Page.close", self._session)
+        self._browser.call("Target.closeTarget", targetId=self._target)
+        self._browser.forget(self._session)
+
+    def expect(self, *parts):
+        """Errors with one of these in their text are meant to come from now on."""
+        self.expected += parts
+
+    def unexpected(self):
+        """What the page complained of and nobody asked for."""
+        self.evaluate("0")  # what was on its way has come
+        return [e for e in self.errors if not any(part in e for part in self.expected)]
 
     def foreign_requests(self):
         """All requests but that for the page itself; `data:` and `blob:` ask nobody."""
@@ -244,7 +265,7 @@ class Page:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() >= end:
-                raise BrowserError(f"waited {seconds} s in vain for {what}; errors: {self.errors}")
+                raise BrowserError(f"waited {seconds} s in vain for {what}; errors: {self.errors[-5:]}")
             self._browser.pump(0.05)
 
     # ------------------------------------------------------------------------------- elements
@@ -266,12 +287,9 @@ class Page:
                              f"?.getAttribute({json.dumps(name)})")
 
     def box(self, selector):
-        """Left, top, width, height in the window, after scrolling there."""
+        """Left, top, width, height in the window, after scrolling there, once it stands still."""
         self.wait_for(f"!!document.querySelector({json.dumps(selector)})")
-        return self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
-            "e.scrollIntoView({block: 'center', behavior: 'instant'});"
-            "const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+        return self.evaluate(f"({SETTLED_BOX})({json.dumps(selector)})")
 
     def focused(self):
         """A short description of the element with the keyboard."""
@@ -282,9 +300,22 @@ class Page:
     # --------------------------------------------------------------------------------- a person
 
     def click(self, selector, x=0.5, y=0.5):
-        """With the mouse, at this part of the element's width and height."""
-        left, top, width, height = self.box(selector)
-        self.click_at(left + width * x, top + height * y)
+        """With the mouse, at this part of the element's width and height. What was shifted away from
+        under the mouse meanwhile is clicked again: nothing else is."""
+        for _ in range(50):
+            left, top, width, height = self.box(selector)
+            at = left + width * x, top + height * y
+            if not self.evaluate(f"({WATCH_CLICK})({json.dumps(selector)}, {at[0]}, {at[1]})"):
+                continue
+            self.mouse("mouseMoved", *at)
+            self.mouse("mousePressed", *at, button="left", clickCount=1, buttons=1)
+            if self.evaluate("window.clickWatch?.pressed === false"):  # on something else: let go elsewhere
+                at = 0, 0
+                self.mouse("mouseMoved", *at, buttons=1)
+            self.mouse("mouseReleased", *at, button="left", clickCount=1)
+            if self.evaluate("window.clickWatch?.clicked !== false"):  # also where another page came
+                return
+        raise BrowserError(f"{selector} does not stand still or something lies over it")
 
     def click_at(self, x, y):
         self.mouse("mouseMoved", x, y)

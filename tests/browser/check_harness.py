@@ -9,6 +9,7 @@ import threading
 
 import browser as b
 import checks
+from page_scripts import POOR_CONTRAST
 
 PAGE = """<!doctype html><title>t</title><h1>Hello</h1>
 <button id="one" onclick="this.textContent = 'clicked'">press</button>
@@ -35,24 +36,28 @@ class Tests(checks.Tests):
 
     def test_errors_are_seen(self):
         page = self.open(PAGE + "<script>console.error('bad'); throw new Error('worse')</script>")
+        page.expect("bad", "worse")
         page.evaluate("0")
         self.ok(any("bad" in e for e in page.errors), page.errors)
         self.ok(any("worse" in e for e in page.errors), page.errors)
 
     def test_a_dialog_is_an_error_and_stops_nothing(self):
         page = self.open(PAGE + "<script>alert('boo')</script>")
+        page.expect("boo")
         self.equal(page.text("h1"), "Hello")
         self.ok(any("boo" in e for e in page.errors), page.errors)
 
     def test_requests_are_seen(self):
         page = self.open(PAGE + "<script>fetch('http://example.invalid/x').catch(() => {})</script>"
                          "<img src='other.png'>")
+        page.expect("ERR_FILE_NOT_FOUND", "ERR_NAME_NOT_RESOLVED")
         self.ok(any("example.invalid" in r for r in page.foreign_requests()), page.requests)
         self.ok(any("other.png" in r for r in page.foreign_requests()), page.requests)
 
     def test_policy_breaches_are_errors(self):
         page = self.open("<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
                          "<img src='http://example.invalid/x.png'>")
+        page.expect("Content Security Policy")
         page.evaluate("0")
         self.ok(any("Content Security Policy" in e for e in page.errors), page.errors)
 
@@ -80,6 +85,28 @@ class Tests(checks.Tests):
         path = pathlib.Path(self.folder) / "shot.png"
         page.screenshot(path)
         self.ok(path.read_bytes().startswith(b"\x89PNG"), "a PNG")
+
+    def test_what_moves_away_is_clicked_all_the_same(self):
+        page = self.open(PAGE + """<button id="other" onclick="this.textContent = 'hit'">other</button><script>
+            const one = document.getElementById('one');
+            one.addEventListener('mousemove', () => { one.style.marginLeft = '300px'; }, {once: true});
+            one.addEventListener('mousedown', () => { one.style.marginTop = '300px'; }, {once: true});</script>""")
+        page.click("#one")
+        self.equal(page.text("#one"), "clicked")
+        self.equal(page.text("#other"), "other")
+
+    def test_a_page_that_was_closed_is_gone(self):
+        before = len(self.browser.pages())
+        page = self.open(PAGE)
+        self.equal(len(self.browser.pages()), before + 1)
+        page.close()
+        self.equal(len(self.browser.pages()), before)
+
+    def test_poor_contrast_is_seen(self):
+        page = self.open("<body style='background: #fff'><p style='color: #777'>grey</p><p style='color: #767676'>ok</p>"
+                         "<p style='color: rgb(0 0 0 / 30%)'>faint</p><button style='border: 1px solid #ccc'>b</button>")
+        self.equal([p.split(" of ")[0] for p in page.evaluate(f"({POOR_CONTRAST})()")],
+                   ['text "grey"', 'text "faint"', "the edge"])
 
     def test_a_local_server_can_be_reached(self):
         class Handler(http.server.BaseHTTPRequestHandler):

@@ -13,7 +13,7 @@ import time
 
 import browser
 import checks
-from check_dashboard import HOSTILE, SETTLED, value
+from dashboard_page import HOSTILE, SETTLED, value
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 import client as live  # noqa: E402
@@ -55,6 +55,7 @@ class Tests(checks.Tests):
         served = Served(self.ortscope, str(self.folder / name), self.folder / "serve.log", *options)
         try:
             yield served
+            self.server_ends()
         finally:
             served.stop()
 
@@ -71,7 +72,7 @@ class Tests(checks.Tests):
             self.ok(time.monotonic() < end, f"waited in vain for {what}")
 
     def quiet(self, page, served):
-        self.equal(page.errors, [], "errors")
+        self.equal(page.unexpected(), [], "errors")
         foreign = [r for r in page.requests + page.sockets
                    if not r.startswith((served.base + "/", served.base.replace("http", "ws") + "/"))]
         self.equal(foreign, [], "foreign requests")

@@ -25,6 +25,12 @@ class Tests:
         if got != wanted:
             raise AssertionError(f"{what} is {got!r}, not {wanted!r}")
 
+    def server_ends(self):
+        """To be called before a server is stopped: up to then no page may complain, afterwards they have reason to."""
+        for page in self.browser.pages():
+            self.equal(page.unexpected(), [], "what a page complained of")
+            page.expect("net::ERR_", "WebSocket connection to", "status of 401")
+
 
 def run(tests_class, folder, words=()):
     """Runs those whose names contain one of the words, all without any."""
@@ -41,8 +47,13 @@ def run(tests_class, folder, words=()):
                 continue
             try:
                 getattr(tests, name)()
+                for page in b.pages():
+                    tests.equal(page.unexpected(), [], "what a page complained of")
                 print(f"ok {name}", flush=True)
             except Exception:  # whatever it was: it is told, and the others still run
                 failed += 1
                 print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
+            finally:  # a page that stays goes on asking and drawing
+                for page in b.pages():
+                    page.close()
     return 1 if failed else 0

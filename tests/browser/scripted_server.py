@@ -72,7 +72,7 @@ def wave(times, base, swing, speed=1.0):
     return [base + swing * math.sin(t * speed) + (t * 7.919 % 1) * swing * .4 for t in times]
 
 
-def history(document, counters, query):
+def history(document, counters, marks, query):
     capture = document["captures"][0]
     end = capture["time_s"]
     begin = max(0, float(query.get("from", end - 60)))
@@ -88,11 +88,12 @@ def history(document, counters, query):
             "p99_us": wave(times, p50 * 1.9, p50 / 8, .5), "max_us": wave(times, p50 * 2, p50 / 5),
             "held_bytes": [3159000] * len(times), "in_use_bytes": wave(times, 549600, 90000)})
         outliers += [{"session": s["session"], "run": run, "begin_s": run / 10, "duration_us": p50 * 4}
-                     for run in (17, 230, 441) if run / 10 >= begin]
+                     for run in (17, 230, 441) if run / 10 + p50 * 4e-6 >= begin]
     values = [dict({k: v for k, v in c.items() if k != "base"}, values=wave(times, c["base"], c["base"] / 8))
               for c in counters]
     return {"schema_version": 1, "capture": 1, "step_s": .1, "from_s": begin, "to_s": end, "time_s": times,
-            "sessions": sessions, "counters": values, "marks": [], "outliers": outliers}
+            "sessions": sessions, "counters": values,
+            "marks": [m for m in marks if begin <= m["time_s"] <= end], "outliers": outliers}
 
 
 def timeline(count, run=500, names=OP_TYPES):
@@ -141,20 +142,29 @@ class Script:
                          "command": "ortscope doctor"} for what in ("gpu", "npu", "power")]
         self.timeline = lambda query: timeline(229, int(query.get("run", 500)))
         self.ops = operators()
+        self.marks = []
+        self.refusal = ""   # why nothing can be done, else it is
+        self.silent = False  # connections stay, and nothing is sent
+        self.stuck = False   # nobody is answered
         self.more_runs = 0  # than the distribution has otherwise
         self.processes = []
         self.controls = []  # what was asked for
         self.sockets = []   # queries of the WebSockets
-        self.silent = False # they are open and say nothing
         self.messages = []  # what they sent
         self.exports = []   # queries
+
+    def change(self, function):
+        """Several facts at once: no message has one without the others."""
+        document = copy.deepcopy(self.document)
+        function(document["captures"][0])
+        self.document = document
 
     def answer(self, name, query):
         captures = self.document["captures"]
         if name == "metrics/current":
             return self.document
         if name == "metrics/history":
-            return history(self.document, self.counters, query)
+            return history(self.document, self.counters, self.marks, query)
         if name == "metrics/distribution":
             return distribution(self.more_runs)
         if name == "timeline":
@@ -207,6 +217,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return url.path, query
 
     def do_GET(self):
+        while self.server.script.stuck and not self.server.stopped.wait(.05):
+            pass
         begun = self.begin()
         if not begun:
             return
@@ -228,8 +240,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         if self.begin():
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self.server.script.controls.append(json.loads(body))
-            self.reply_json(200, {"schema_version": 1, "ok": True, "capture": 1})
+            script = self.server.script
+            script.controls.append(json.loads(body))
+            if script.refusal:
+                self.reply_json(409, {"schema_version": 1, "error": {"status": 409, "message": script.refusal}})
+            else:
+                self.reply_json(200, {"schema_version": 1, "ok": True, "capture": 1})
 
     def file(self, name):
         for folder in self.server.folders:

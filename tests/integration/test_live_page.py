@@ -11,7 +11,7 @@ import test_live
 for folder in ("tests/live", "tests/browser"):
     sys.path.insert(0, os.path.join(h.ROOT, folder))
 import browser  # noqa: E402
-from check_dashboard import value  # noqa: E402
+from dashboard_page import value  # noqa: E402
 
 SETTLED = "!!(document.querySelector('#charts').dataset.time && document.querySelector('#ops tbody tr'))"
 

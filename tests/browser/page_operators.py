@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The operator timeline of the dashboard."""
+import dashboard_page
+import scripted_server as scripted
+
+# Drawings that the canvas makes of many steps which all come before its next frame.
+FRAMES_OF_A_HUNDRED_STEPS = """new Promise((done) => {
+    const c = document.querySelector('#timeline');
+    const later = (action) => requestAnimationFrame(() => requestAnimationFrame(action));
+    later(() => {
+        const before = Number(c.dataset.frames);
+        for (let i = 0; i < 100; i++) c.dispatchEvent(new KeyboardEvent('keydown', {key: i % 2 ? 'ArrowLeft' : '+'}));
+        later(() => done(Number(c.dataset.frames) - before));
+    });
+})"""
+
+
+class Operators(dashboard_page.Tests):
+    def view(self, page):
+        """Begin and end of what the timeline shows, once the last input is drawn."""
+        return [float(x) for x in page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
+            "done(document.querySelector('#timeline').dataset.view))))").split()]
+
+    def told_by(self, page, key):
+        """What is told of the operator that a key goes to."""
+        page.press(key)
+        return page.text("#timeline-details")
+
+    def test_zoom_and_pan(self):
+        with self.server() as server:
+            page = self.open(server)
+            whole = self.view(page)
+
+            def zoomed():  # what is above may still grow and move it
+                left, top, width, height = page.box("#timeline")
+                page.wheel(left + width / 2, top + height / 2, -300)
+                return self.view(page) != whole
+            self.until(page, zoomed)
+            near = self.view(page)
+            self.ok(near[0] > 0 and near[1] < whole[1], near)
+
+            def dragged():
+                left, top, width, _ = page.box("#timeline")
+                page.drag(left + width / 2, top + 60, left + width / 2 - 200, top + 60)
+                return self.view(page)[0] > near[0]
+            self.until(page, dragged)
+            moved = self.view(page)
+            self.ok(abs((moved[1] - moved[0]) - (near[1] - near[0])) < 1, "the same length")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            page.press("ArrowLeft")
+            back = self.view(page)
+            self.ok(back[0] < moved[0], back)
+            page.press("+")
+            closer = self.view(page)
+            self.ok(closer[1] - closer[0] < back[1] - back[0], closer)
+            page.press("0")
+            self.equal(self.view(page), whole)
+            page.click("#zoom-in")
+            halved = self.view(page)
+            self.ok(halved[1] - halved[0] < whole[1] - whole[0], halved)
+            page.click("#zoom-fit")
+            self.equal(self.view(page), whole)
+            self.quiet(page, server)
+
+    def test_an_operator_is_told_on_hover_and_by_keyboard(self):
+        with self.server() as server:
+            page = self.open(server)
+
+            def hover():  # what is above may still grow and move it
+                left, top, width, _ = page.box("#timeline")
+                page.mouse("mouseMoved", left + width / 2, top + 55)
+                return not page.evaluate("document.querySelector('#tip').hidden")
+            self.until(page, hover)
+            self.ok("thread 296" in page.text("#tip"), page.text("#tip"))
+            page.mouse("mouseMoved", 2, 2)
+            page.wait_for("document.querySelector('#tip').hidden")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            first, second = (self.told_by(page, "n") for _ in range(2))
+            self.ok("/features/" in first and "/features/" in second and first != second, [first, second])
+
+    def test_filters_leave_only_what_they_name(self):
+        with self.server() as server:
+            page = self.open(server)
+            self.choose(page, "#type", "MatMul")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            for _ in range(5):
+                told = self.told_by(page, "n")
+                self.ok(told.startswith("MatMul"), told)
+            self.choose(page, "#type", "")
+            self.choose(page, "#provider", "CUDA")
+            told = self.told_by(page, "n")
+            self.ok("CUDA" in told, told)
+            self.ok("provider change" in page.text("#timeline-number"), page.text("#timeline-number"))
+
+    def test_an_inference_can_be_chosen(self):
+        with self.server() as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "run 500 of session 1")
+            page.click("#run-before")
+            self.wait_text(page, "#timeline-number", "run 499 of session 1")
+            self.equal(page.attribute("#run-latest", "aria-pressed"), "false")
+            page.evaluate("(() => { const i = document.querySelector('#run'); i.value = 42; "
+                          "i.dispatchEvent(new Event('change')); })()")
+            self.wait_text(page, "#timeline-number", "run 42 of session 1")
+            page.click("#run-latest")
+            self.wait_text(page, "#timeline-number", "run 500 of session 1")
+            page.click(".outliers button")
+            self.wait_text(page, "#timeline-number", "run 441 of session 1")
+
+    def test_ten_thousand_operators_are_as_many_bars_as_there_are_pixels(self):
+        script = scripted.Script()
+        script.timeline = lambda query: scripted.timeline(10000)
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "10,000 operators")
+            bars = page.evaluate("""(async () => {
+                const {buildModel, visibleBars} = await import('/op_model.js');
+                const {operatorsOf} = await import('/op_panel.js');
+                const answer = await (await fetch('/api/v1/timeline', {headers: {Authorization: 'Bearer secret'}})).json();
+                const model = buildModel(operatorsOf(answer)), row = model.rows[0];
+                const count = (from, to) => { let n = 0; visibleBars(row, from, to, 1200, () => true, () => n++); return n; };
+                return [count(0, model.end_ns), count(0, model.end_ns / 100), row.ops.length];
+            })()""")
+            self.ok(bars[0] <= 1200, f"{bars[0]} bars on 1200 pixels")
+            self.ok(90 <= bars[1] <= 120, f"{bars[1]} bars in a hundredth")
+            self.equal(bars[2], 10000)
+            # What the canvas itself did: as many bars as pixels, and one drawing for any number of steps in a frame.
+            self.view(page)
+            drawn, width = page.evaluate("(({dataset, clientWidth}) => [Number(dataset.bars), clientWidth])"
+                                         "(document.querySelector('#timeline'))")
+            self.ok(500 < drawn <= width, f"{drawn} bars on {width} pixels")
+            frames = page.evaluate(FRAMES_OF_A_HUNDRED_STEPS)
+            self.equal(frames, 1, "drawings of a hundred steps within a frame")
+
+    def test_only_threads_on_the_screen_are_drawn(self):
+        """Three thousand threads: a canvas no higher than its box, and bars of what is seen of them only."""
+        def many(_):
+            answer = scripted.timeline(10000)
+            answer["ops"]["thread"] = [i % 3000 for i in range(10000)]
+            return answer
+        script = scripted.Script()
+        script.timeline = many
+        facts = ("(({dataset, height, parentElement: p}) => ({bars: Number(dataset.bars), height, whole: p.clientHeight}))"
+                 "(document.querySelector('#timeline'))")
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "10,000 operators")
+            self.view(page)
+            shown = page.evaluate(facts)
+            self.ok(shown["whole"] > 3000 * 40 and shown["height"] <= 460, shown)
+            self.ok(20 < shown["bars"] < 80, shown)  # some ten threads with three or four bars each
+            page.evaluate("document.querySelector('.canvas-box').scrollTop = 1000 * 48")
+            self.view(page)
+
+            def hovered():
+                left, top, width, height = page.box("#timeline")
+                for y in range(60, 110, 12):
+                    for x in range(2, int(width), 8):
+                        page.mouse("mouseMoved", left + x, top + y)
+                        if not page.evaluate("document.querySelector('#tip').hidden"):
+                            return True
+                return False
+            self.until(page, hovered)
+            thread = int(page.text("#tip").split("thread ")[1].split()[0].rstrip(","))
+            self.ok(995 <= thread <= 1010, f"thread {thread} under the pointer after scrolling")
+            self.quiet(page, server)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""How the dashboard says how things stand: losses, ends, a server that goes, hangs, comes back."""
+import dashboard_page
+import scripted_server as scripted
+from dashboard_page import value
+
+
+class States(dashboard_page.Tests):
+    def test_the_banner_tells_of_losses_and_ends(self):
+        with self.server() as server:
+            page = self.open(server)
+            capture = server.script.document["captures"][0]
+            self.wait_text(page, "#state", "Attached and armed: recording node.exe (pid 220).")
+            capture["lost_events"] = 1234
+            self.wait_text(page, "#notes", "1,234 events dropped")
+            self.equal(page.evaluate("document.querySelector('#summary').hidden"), True)
+            server.script.change(lambda c: (c.update(state="ended"), c["processes"][0].update(state="exited", exit_code=3)))
+            self.wait_text(page, "#state", "node.exe (pid 220) has ended with code 3. The numbers are the last ones.")
+            self.wait_text(page, "#summary", "1,234")
+            s = capture["sessions"][0]
+            self.equal(page.text("#sum-runs-1"), "500")
+            want = ", ".join(value(s["total"]["latency_us"][p]) for p in ("p50", "p95", "p99"))
+            self.equal(page.text("#sum-latency-1"), want)
+            self.equal(page.text("#gauge-p50"), value(s["window"]["latency_us"]["p50"]))
+            self.quiet(page, server)
+        self.wait_text(page, "#notes", "ortscope has ended too")  # that is no failure
+        self.wait_text(page, "#state", "The numbers are the last ones.")
+        self.equal(page.text("#sum-runs-1"), "500")
+
+    def test_a_server_that_comes_back_is_found(self):
+        with self.server() as server:
+            page = self.open(server)
+            port, shown = server.port, page.text("#gauge-p50")
+        for _ in range(3):
+            self.wait_text(page, "#state", "does not answer")
+            self.equal(page.text("#gauge-p50"), shown, "the last data")
+            with self.server(port=port) as server:
+                self.wait_text(page, "#state", "Attached and armed")
+
+    def test_another_token_can_be_given(self):
+        with self.server() as server:
+            page = self.open(server)
+            port = server.port
+        with self.server(port=port, token="other"):
+            self.wait_text(page, "#state", "ortscope refuses the token of this page.")
+            self.wait_text(page, "#notes", "The numbers are those of 1:00")
+            page.click("#token")
+            page.type("other")
+            page.press("Enter")
+            self.wait_text(page, "#state", "Attached and armed")
+            page.wait_for("document.querySelector('#token-form').hidden")
+
+    def test_a_stream_that_falls_silent_is_opened_anew(self):
+        with self.server() as server:
+            page = self.open(server)
+            shown, before = page.text("#gauge-p50"), len(server.script.sockets)
+            server.script.silent = True  # the connection stays
+            self.wait_text(page, "#state", "Nothing was heard from ortscope for 5 s; trying again.")
+            self.equal(page.text("#gauge-p50"), shown, "the last data")
+            self.until(page, lambda: len(server.script.sockets) > before)
+            server.script.silent = False
+            self.wait_text(page, "#state", "Attached and armed")
+
+    def test_a_server_that_hangs_is_given_up_and_found_again(self):
+        with self.server() as server:
+            page = self.open(server)
+            server.script.stuck = server.script.silent = True  # also whoever asks waits
+            self.wait_text(page, "#state", "Nothing was heard from ortscope")
+            sockets = len(page.sockets)
+            self.until(page, lambda: len(page.sockets) > sockets)  # it does not wait for ever either
+            server.script.stuck = server.script.silent = False
+            self.wait_text(page, "#state", "Attached and armed")
+
+    def test_a_recording_that_fails_is_told(self):
+        with self.server() as server:
+            page = self.open(server)
+
+            def fail(capture):
+                capture.update(state="ended", failure="Cannot write to \"x.ortl\": the disk is full.")
+                capture["processes"][0]["state"] = "detached"
+            server.script.change(fail)
+            self.wait_text(page, "#state", "Recording node.exe (pid 220) failed: Cannot write to \"x.ortl\": the "
+                           "disk is full. The numbers are the last ones.")
+            self.equal(page.attribute("#banner", "class"), "banner bad")
+            self.wait_text(page, "#summary", "500")
+            self.quiet(page, server)
+
+    def test_the_token_does_not_stay_in_the_address(self):
+        with self.server() as server:
+            page = self.open(server)
+            self.equal(page.evaluate("location.href"), server.base + "/")
