@@ -5,6 +5,7 @@ import {get} from './api.js';
 import {element} from './charts.js';
 import {providerColour, typeColour} from './colours.js';
 import * as format from './format.js';
+import {inWords} from './op_links.js';
 import {buildModel} from './op_model.js';
 import {tellMissing} from './panels.js';
 import {OpTimeline} from './timeline.js';
@@ -21,7 +22,7 @@ export function operatorsOf(answer) {
         return {begin_ns: ops.begin_us[i] * 1000, end_ns: (ops.begin_us[i] + ops.duration_us[i]) * 1000,
                 thread: ops.thread[i], depth: ops.depth[i], failed: ops.failed[i],
                 type: kernel.op_type ?? '?', provider: shortProvider(kernel.provider), name: kernel.node ?? '',
-                domain: kernel.domain ?? '', run: runs[ops.run[i]]?.run};
+                domain: kernel.domain ?? '', run: runs[ops.run[i]]?.run, kernel: k, producers: kernel.producers ?? null};
     });
 }
 
@@ -29,7 +30,7 @@ export class OpPanel {
     constructor() {
         this.latest = true;
         this.session = '';
-        this.view = new OpTimeline($('timeline'), {onSelect: (o, x, y) => this.selected(o, x, y)});
+        this.view = new OpTimeline($('timeline'), {onSelect: (o, x, y, links) => this.selected(o, x, y, links)});
         const on = (id, event, action) => $(id).addEventListener(event, action);
         on('run', 'change', () => this.choose(this.shownSession, $('run').valueAsNumber));
         on('run-before', 'click', () => this.choose(this.shownSession, this.run - 1));
@@ -142,13 +143,16 @@ export class OpPanel {
         this.view.filter($('type').value, $('provider').value);
     }
 
-    selected(o, x, y) {
+    selected(o, x, y, links) {
         const tip = $('tip');
         tip.hidden = !o;
         if (!o) return;
         const length = o.end_ns - o.begin_ns;
         const lines = [`${format.time(length)}, from ${format.time(o.begin_ns)}, ${format.percent(length / this.view.end)} of the run`,
                        `${o.provider}, thread ${o.thread}${o.depth ? `, nested ${o.depth}` : ''}${o.failed ? ', failed' : ''}`];
+        if (links)
+            lines.push(...[inWords('reads', links.producers) || (o.producers.length ? '' : 'reads inputs and constants only'),
+                           inWords('feeds', links.consumers)].filter(Boolean));
         const title = `${o.type}${o.domain && o.domain !== 'ai.onnx' ? ` (${o.domain})` : ''}`;
         tip.replaceChildren(element('b', '', title), element('div', '', o.name),
                             ...lines.map((l) => element('div', 'muted', l)));

@@ -4,6 +4,7 @@
 // `onSelect`. Names are only drawn or handed on, never made into markup. The canvas is never higher
 // than its box, however many threads there are: it stays in place while the box scrolls.
 import {INK, css, providerColour, typeColour} from './colours.js';
+import {linksOf} from './op_links.js';
 import {firstAbove, operatorAt, visibleBars} from './op_model.js';
 import {shortTime} from './format.js';
 
@@ -32,7 +33,7 @@ export class OpTimeline {
 
     show(model, {keepView = false} = {}) {
         this.model = model;
-        this.selected = null;
+        this.selected = this.links = null;
         for (const type of model.types) typeColour(type);
         let y = AXIS, thread;
         for (const row of model.rows) {
@@ -134,7 +135,8 @@ export class OpTimeline {
             ArrowUp: () => this.zoom(0.7), ArrowDown: () => this.zoom(1 / 0.7),
             '+': () => this.zoom(0.7), '=': () => this.zoom(0.7), '-': () => this.zoom(1 / 0.7),
             0: () => this.fit(), Home: () => this.fit(),
-            n: () => this.step(1), p: () => this.step(-1), Escape: () => this.select(null),
+            n: () => this.step(1), p: () => this.step(-1),
+            u: () => this.follow('producers'), d: () => this.follow('consumers'), Escape: () => this.select(null),
         };
         if (!this.model || e.ctrlKey || e.metaKey || e.altKey || !actions[e.key]) return;
         e.preventDefault();
@@ -147,8 +149,17 @@ export class OpTimeline {
         if (!row) return;
         if (!this.selected) i = firstAbove(row.begin, this.from - 1) - (direction > 0 ? 1 : 0);
         for (i += direction; row.ops[i] && !this.matches(row.ops[i]);) i += direction;
+        if (row.ops[i]) this.goTo(row, i);
+    }
+
+    // Along the data: to what the chosen one reads last, or to what reads it first.
+    follow(which) {
+        const found = this.links?.[which].at(which === 'producers' ? -1 : 0);
+        if (found) this.goTo(found.row, found.i);
+    }
+
+    goTo(row, i) {
         const o = row.ops[i];
-        if (!o) return;
         if (o.begin_ns < this.from || o.end_ns > this.to) {
             const half = Math.max((this.to - this.from) / 2, o.end_ns - o.begin_ns);
             const middle = (o.begin_ns + o.end_ns) / 2;
@@ -167,7 +178,8 @@ export class OpTimeline {
     select(found, x = 0, y = 0) {
         this.selected = found;
         this.canvas.style.cursor = found ? 'pointer' : 'grab';
-        this.onSelect(found && found.row.ops[found.i], x, y);
+        this.links = found && linksOf(this.model, found);
+        this.onSelect(found && found.row.ops[found.i], x, y, this.links);
         this.redraw();
     }
 
@@ -197,7 +209,7 @@ export class OpTimeline {
             const start = performance.now();
             this.draw();
             Object.assign(this.canvas.dataset, {
-                drawMs: (performance.now() - start).toFixed(2), frames: ++this.frames, bars: this.bars,
+                drawMs: (performance.now() - start).toFixed(2), frames: ++this.frames, bars: this.bars, linked: this.linked,
                 view: `${this.from} ${this.to}`});
         });
     }
@@ -205,7 +217,7 @@ export class OpTimeline {
     draw() {
         const g = this.context;
         if (!this.width) return;
-        this.bars = 0;
+        this.bars = this.linked = 0;
         this.ink = {text: css('--text'), muted: css('--muted'), line: css('--line')};
         g.clearRect(0, 0, this.width, this.viewHeight);
         g.font = `12px ${css('--font')}`;
@@ -230,6 +242,30 @@ export class OpTimeline {
             }
             this.drawRow(g, rows[i]);
         }
+        if (this.links) this.drawLinks(g);
+    }
+
+    // What the chosen operator reads, what reads it, and lines to them.
+    drawLinks(g) {
+        const {row, i} = this.selected, o = row.ops[i];
+        const [begin, end] = [this.xOf(o.begin_ns), this.xOf(o.end_ns)], middle = row.y + ROW / 2;
+        let drawn = 0;
+        const draw = (list, colour, from, side) => {
+            g.strokeStyle = css(colour);
+            g.lineWidth = 2;
+            for (const e of list) {
+                const [left, right] = [this.xOf(e.o.begin_ns), this.xOf(e.o.end_ns)], to = side < 0 ? right : left;
+                g.strokeRect(left, e.row.y, Math.max(2, right - left), ROW);
+                g.beginPath();
+                g.moveTo(from, middle);
+                g.bezierCurveTo(from + 24 * side, middle - 30, to - 24 * side, e.row.y - 20, to, e.row.y + ROW / 2);
+                g.stroke();
+                drawn++;
+            }
+        };
+        draw(this.links.producers, '--c1', begin, -1);
+        draw(this.links.consumers, '--c2', end, 1);
+        this.linked = drawn;
     }
 
     drawAxis(g) {

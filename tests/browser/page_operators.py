@@ -79,6 +79,48 @@ class Operators(dashboard_page.Tests):
             first, second = (self.told_by(page, "n") for _ in range(2))
             self.ok("/features/" in first and "/features/" in second and first != second, [first, second])
 
+    def test_what_feeds_what_is_shown_by_pointer_and_keyboard(self):
+        """A feeds B and C, both feed D; twice, as in a loop. E is of a recording that does not know."""
+        kernels = [{"kernel": i + 7, "node": name, "op_type": "Type" + name, "domain": "ai.onnx", "submits": False,
+                    "provider": "CPUExecutionProvider", "producers": producers}
+                   for i, (name, producers) in enumerate([("A", []), ("B", [0]), ("C", [0]), ("D", [1, 2]), ("E", None)])]
+        order = [0, 1, 2, 3, 0, 1, 2, 3, 4]
+        answer = scripted.timeline(len(order))
+        answer["kernels"] = kernels
+        answer["ops"].update(kernel=order, begin_us=[10 * i for i in range(9)], duration_us=[9] * 9)
+        script = scripted.Script()
+        script.timeline = lambda query: answer
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "9 operators")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            told = [self.told_by(page, "n") for _ in order]
+            self.ok(told[0].endswith("reads inputs and constants only · feeds B, C"), told[0])
+            self.ok(told[1].endswith("reads A · feeds D"), told[1])
+            self.ok(told[3].endswith("reads B, C"), told[3])
+            self.ok(told[7].endswith("reads B, C"), told[7])
+            self.ok("reads" not in told[8] and "feeds" not in told[8], told[8])
+            self.equal(self.linked(page), 0, "of one that is not known")
+            page.press("p")  # the second D
+            self.equal(self.linked(page), 2, "drawn")
+            steps = [self.told_by(page, key) for key in "uudd"]
+            self.equal([t.split(" · ")[0] for t in steps], ["TypeC", "TypeA", "TypeB", "TypeD"])
+            self.ok("from 40.00 µs" in steps[1], "the second A: " + steps[1])
+            self.ok("from 70.00 µs" in steps[3], "the second D: " + steps[3])
+            page.press("Escape")
+            self.equal(self.linked(page), 0, "with none chosen")
+
+            def hover():  # the first of nine bars
+                left, top, width, _ = page.box("#timeline")
+                page.mouse("mouseMoved", left + width / 40, top + 55)
+                return "feeds B, C" in page.text("#tip")
+            self.until(page, hover)
+            self.equal(self.linked(page), 2, "under the pointer")
+
+    def linked(self, page):
+        self.view(page)
+        return int(page.evaluate("document.querySelector('#timeline').dataset.linked"))
+
     def test_filters_leave_only_what_they_name(self):
         with self.server() as server:
             page = self.open(server)
