@@ -26,6 +26,7 @@ typedef struct capture_args {
     bool live;
     vw_live_args live_args;
 } capture_args;
+_Static_assert(sizeof(capture_args) <= VW_MAX_ARGS_SIZE, "room for the options");
 
 // "sample:3" is `word` and a number from 1 to 65535.
 static bool read_every(const char *text, const char *word, uint32_t *out)

@@ -17,6 +17,7 @@ typedef struct serve_args {
     const char *speed;
     vw_live_args live;
 } serve_args;
+_Static_assert(sizeof(serve_args) <= VW_MAX_ARGS_SIZE, "room for the options");
 
 static cm_status serve(const serve_args *a, const char *path)
 {

@@ -2,6 +2,7 @@
 // The one list of commands, and how a command line finds its way to one of them.
 #include "commands.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // One a line: several people add theirs.
@@ -60,6 +61,8 @@ static int run_command(vw_io *io, const vw_command *command, int argc, char **ar
 {
     _Alignas(16) char args[VW_MAX_ARGS_SIZE] = {0};
     vw_parsed parsed;
+    if (command->args_size > sizeof args)
+        abort(); // VW_MAX_ARGS_SIZE has to grow with the command's options
     cm_status status = vw_parse(command, argc, argv, args, &parsed);
     if (status != CM_OK)
         return vw_failure(status);

@@ -65,7 +65,7 @@ struct vw_command {
     int (*run)(vw_io *io, const void *args, int operand_count, char **operands);
 };
 
-#define VW_MAX_ARGS_SIZE 512
+#define VW_MAX_ARGS_SIZE 1024
 
 // Options that every command has.
 typedef struct vw_common {
