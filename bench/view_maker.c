@@ -7,7 +7,7 @@
 // `run` records by default: runs, operators, memory, arenas, counters, the machine. The JSON has
 // the keys, their order and the length of a line that ONNX Runtime 1.30 gives this model. The same
 // numbers in every invocation.
-#include "timeline/timeline.h"
+#include "../tests/timeline_rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,18 +59,6 @@ static int64_t duration_of(int node)
 
 static tm_writer *g_writer;
 
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values[] = {__VA_ARGS__};                                                    \
-        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
-        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
-    } while (0)
-
-static int64_t text(const char *s)
-{
-    return tm_writer_string(g_writer, s, strlen(s));
-}
-
 typedef struct worker {
     int64_t session, thread, run, at_ns;
 } worker;
@@ -78,18 +66,18 @@ typedef struct worker {
 static void describe_session(const worker *w)
 {
     char name[48];
-    ROW(session, w->session, 1, w->session * MS, 80 * MS, 0, 0, text("C:\\app\\cls.onnx"), -1, 0,
-        text("cls"), text("paddle"), text("intra_op_threads=1"), text("CPUExecutionProvider"), 0,
+    ROW(session, w->session, 1, w->session * MS, 80 * MS, 0, 0, TEXT("C:\\app\\cls.onnx"), -1, 0,
+        TEXT("cls"), TEXT("paddle"), TEXT("intra_op_threads=1"), TEXT("CPUExecutionProvider"), 0,
         w->thread);
-    ROW(allocator, w->session, w->session, 1, 90 * MS, 2, 2, text("Cpu"), text("BFCArena"));
+    ROW(allocator, w->session, w->session, 1, 90 * MS, 2, 2, TEXT("Cpu"), TEXT("BFCArena"));
     ROW(shape, w->session, w->session, 0, 1, 1);
-    ROW(tensor, w->session, 0, text("x"), 1, 1, text("1,3,48,192"));
+    ROW(tensor, w->session, 0, TEXT("x"), 1, 1, TEXT("1,3,48,192"));
     for (int node = 0; node < NODES; node++) {
         size_t type = (size_t)node % TYPES;
         snprintf(name, sizeof name, "p2o.%s.%d", types[type].name, node / (int)TYPES);
-        ROW(kernel, (w->session - 1) * NODES + node + 1, w->session, 1, 100 * MS, text(name),
-            text(types[type].name), text(types[type].domain), 1, text("CPUExecutionProvider"),
-            text("onnxruntime::Kernel"), 2, 0);
+        ROW(kernel, (w->session - 1) * NODES + node + 1, w->session, 1, 100 * MS, TEXT(name),
+            TEXT(types[type].name), TEXT(types[type].domain), 1, TEXT("CPUExecutionProvider"),
+            TEXT("onnxruntime::Kernel"), 2, 0);
     }
 }
 
@@ -99,13 +87,13 @@ static void describe(const worker *workers)
                                         "hard_faults", "threads",          "handles",
                                         "working_set", "peak_working_set", "private",
                                         "page_faults", "io_reads",         "io_writes"};
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\service.exe"), 0);
-    ROW(module, 1, 1, 0, text("C:\\app\\onnxruntime.dll"), text("1.30.0"), 0, 30, 0);
-    ROW(fact, 0, text("processor"), -1, text("name"), text("Example CPU"), 0);
+    ROW(process, 1, 4242, 0, 0, 0, TEXT("C:\\app\\service.exe"), 0);
+    ROW(module, 1, 1, 0, TEXT("C:\\app\\onnxruntime.dll"), TEXT("1.30.0"), 0, 30, 0);
+    ROW(fact, 0, TEXT("processor"), -1, TEXT("name"), TEXT("Example CPU"), 0);
     for (int i = 0; i < WORKERS; i++)
         describe_session(&workers[i]);
     for (int64_t i = 0; i < COUNTERS; i++) // of the process, then of a thread
-        ROW(counter, i + 1, 0, text("system"), text(names[i % 12]), text(i % 12 < 2 ? "s" : "1"),
+        ROW(counter, i + 1, 0, TEXT("system"), TEXT(names[i % 12]), TEXT(i % 12 < 2 ? "s" : "1"),
             i % 12 < 2 ? 1000000 : 1, i % 12 < 4, i < 12 ? 1 : 2, 1, i < 12 ? -1 : 9000, 0);
 }
 

@@ -7,6 +7,11 @@
 # which a content security policy knows this script and this style, and no others. What stands before
 # and behind @DATA@ becomes two arrays of bytes, PREFIX_head and PREFIX_tail, with their sizes
 # (PREFIX_head_size, PREFIX_tail_size): C that is compiled into TARGET.
+#
+#   ortscope_embed_files(TARGET PREFIX HEADER file...)
+#
+# Files as they are, with their names as paths and their types, for a server: the array PREFIX_files of
+# PREFIX_file, which HEADER declares (path, type, bytes, size), and PREFIX_file_count.
 
 function(ortscope_embed_page target prefix page)
     cmake_parse_arguments(arg "" "" "STYLES;SCRIPTS" ${ARGN})
@@ -19,13 +24,22 @@ function(ortscope_embed_page target prefix page)
             string(APPEND ${kind} "${CMAKE_CURRENT_SOURCE_DIR}/${file},")
         endforeach()
     endforeach()
+    set(page ${CMAKE_CURRENT_SOURCE_DIR}/${page})
+    embed_by_script(${target} ${out} "${files};${page}"
+        -D PREFIX=${prefix} -D PAGE=${page} -D STYLES=${STYLES} -D SCRIPTS=${SCRIPTS})
+endfunction()
+
+function(ortscope_embed_files target prefix header)
+    string(REPLACE ";" "," files "${ARGN}")
+    embed_by_script(${target} ${CMAKE_CURRENT_BINARY_DIR}/${prefix}_files.c "${ARGN}"
+        -D PREFIX=${prefix} -D HEADER=${header} -D FILES=${files})
+endfunction()
+
+# What is below runs when something has changed, not while configuring.
+function(embed_by_script target out files)
     set(script ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
-    add_custom_command(OUTPUT ${out}
-        COMMAND ${CMAKE_COMMAND} -D OUT=${out} -D PREFIX=${prefix}
-            -D PAGE=${CMAKE_CURRENT_SOURCE_DIR}/${page} -D STYLES=${STYLES} -D SCRIPTS=${SCRIPTS}
-            -P ${script}
-        DEPENDS ${files} ${CMAKE_CURRENT_SOURCE_DIR}/${page} ${script}
-        COMMENT "embedding ${page}" VERBATIM)
+    add_custom_command(OUTPUT ${out} COMMAND ${CMAKE_COMMAND} -D OUT=${out} ${ARGN} -P ${script}
+        DEPENDS ${files} ${script} COMMENT "embedding into ${target}" VERBATIM)
     target_sources(${target} PRIVATE ${out})
 endfunction()
 
@@ -58,13 +72,19 @@ function(policy_hash text out)
     set(${out} "'sha256-${base64}'" PARENT_SCOPE)
 endfunction()
 
-function(append_array name text)
-    file(WRITE ${OUT}.part "${text}")
-    file(READ ${OUT}.part hex HEX)
-    file(REMOVE ${OUT}.part)
+# A file's bytes for C, in lines of 16.
+function(bytes_of file out)
+    file(READ ${file} hex HEX)
     string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
-    file(APPEND ${OUT}.new "const unsigned char ${name}[] = {\n${hex}};\n"
+    set(${out} "${hex}" PARENT_SCOPE)
+endfunction()
+
+function(append_array name text)
+    file(WRITE ${OUT}.part "${text}")
+    bytes_of(${OUT}.part bytes)
+    file(REMOVE ${OUT}.part)
+    file(APPEND ${OUT}.new "const unsigned char ${name}[] = {\n${bytes}};\n"
         "const size_t ${name}_size = sizeof ${name};\n")
 endfunction()
 
@@ -90,6 +110,32 @@ function(embed_page)
     file(RENAME ${OUT}.new ${OUT})
 endfunction()
 
-if(CMAKE_SCRIPT_MODE_FILE)
+function(embed_files)
+    set(type.html "text/html; charset=utf-8")
+    set(type.js "text/javascript; charset=utf-8")
+    set(type.css "text/css; charset=utf-8")
+    set(type.svg "image/svg+xml")
+    string(REPLACE "," ";" FILES "${FILES}")
+    set(table "")
+    file(WRITE ${OUT}.new "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n")
+    foreach(file IN LISTS FILES)
+        get_filename_component(name ${file} NAME)
+        get_filename_component(ending ${file} LAST_EXT)
+        string(MAKE_C_IDENTIFIER "file_${name}" array)
+        if(NOT DEFINED type${ending})
+            message(FATAL_ERROR "${file}: of which type is a ${ending}?")
+        endif()
+        bytes_of(${file} bytes)
+        file(APPEND ${OUT}.new "static const unsigned char ${array}[] = {\n${bytes}};\n")
+        string(APPEND table "    {\"/${name}\", \"${type${ending}}\", ${array}, sizeof ${array}},\n")
+    endforeach()
+    file(APPEND ${OUT}.new "const ${PREFIX}_file ${PREFIX}_files[] = {\n${table}};\n"
+        "const size_t ${PREFIX}_file_count = sizeof ${PREFIX}_files / sizeof *${PREFIX}_files;\n")
+    file(RENAME ${OUT}.new ${OUT})
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE AND DEFINED FILES)
+    embed_files()
+elseif(CMAKE_SCRIPT_MODE_FILE)
     embed_page()
 endif()

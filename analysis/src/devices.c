@@ -5,58 +5,91 @@
 #include <stddef.h>
 #include <string.h>
 
-// Which counters tell what of a device, by name; several sources name the same thing differently.
-static const struct {
-    const char *name;
-    size_t offset;
-} roles[] = {
-    {"gpu_utilization", offsetof(an_accelerator, utilization)},
-    {"npu_utilization", offsetof(an_accelerator, utilization)},
-    {"memory_used", offsetof(an_accelerator, memory)},
-    {"memory_dedicated", offsetof(an_accelerator, memory)},
-    {"memory_total", offsetof(an_accelerator, memory_total)},
-    {"power", offsetof(an_accelerator, power)},
-    {"energy", offsetof(an_accelerator, energy)},
-    {"temperature", offsetof(an_accelerator, temperature)},
-    {"throttle_reasons", offsetof(an_accelerator, throttle)},
-};
+// Counters that tell of the same thing are gathered in one item, each in its role.
+typedef struct role {
+    const char *name; // the counter's
+    size_t offset;    // of its pointer in the item
+} role;
 
-static const an_counter **role_of(an_accelerator *d, const char *name)
+typedef struct gathering {
+    const role *roles;
+    size_t role_count, item_size;
+    bool (*is_about)(const an_counter *n, const void *item); // NULL: of any item
+    void (*begin)(void *item, const an_counter *n);
+} gathering;
+
+#define ROLES(array) .roles = (array), .role_count = sizeof(array) / sizeof *(array)
+
+static const role *role_of(const gathering *g, const an_counter *n)
 {
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (strcmp(roles[i].name, name) == 0)
-            return (const an_counter **)(void *)((char *)d + roles[i].offset);
+    for (size_t i = 0; n->seen && i < g->role_count; i++)
+        if (strcmp(g->roles[i].name, n->name) == 0)
+            return &g->roles[i];
     return NULL;
 }
 
-static an_accelerator *find_device(an_accelerator *devices, size_t *count, size_t capacity,
-                                   const an_counter *n)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (devices[i].number == n->number && strcmp(devices[i].source, n->source) == 0)
-            return &devices[i];
-    if (*count == capacity)
-        return NULL;
-    devices[*count] =
-        (an_accelerator){.source = n->source, .name = n->subject, .number = n->number};
-    return &devices[(*count)++];
-}
-
-size_t an_accelerators(const an_counters *c, an_accelerator *out, size_t capacity)
+// The items that have any counter, in the order of their first ones; where several sources name the
+// same thing differently, the first one counts.
+static size_t gather(const gathering *g, const an_counters *c, void *out, size_t capacity)
 {
     size_t count = 0;
     for (size_t i = 0; i < c->count; i++) {
         const an_counter *n = &c->items[i];
-        an_accelerator probe;
-        if (n->about != AN_ABOUT_DEVICE || n->process || !n->seen || !role_of(&probe, n->name))
+        const role *r = role_of(g, n);
+        char *item = out;
+        if (!r || !g->is_about(n, NULL))
             continue;
-        an_accelerator *d = find_device(out, &count, capacity, n);
-        if (!d)
+        size_t at = 0;
+        while (at < count && !g->is_about(n, item)) {
+            at++;
+            item += g->item_size;
+        }
+        if (at == capacity)
             continue;
-        const an_counter **role = role_of(d, n->name);
-        *role = *role ? *role : n;
-        d->is_npu = d->is_npu || strcmp(n->name, "npu_utilization") == 0;
+        if (at == count) {
+            g->begin(item, n);
+            count++;
+        }
+        const an_counter **place = (const an_counter **)(void *)(item + r->offset);
+        *place = *place ? *place : n;
     }
+    return count;
+}
+
+// ---------------------------------------------------------------------------------------- devices
+
+static bool is_about_device(const an_counter *n, const void *item)
+{
+    const an_accelerator *d = item;
+    if (!d)
+        return n->about == AN_ABOUT_DEVICE && !n->process;
+    return d->number == n->number && strcmp(d->source, n->source) == 0;
+}
+
+static void begin_device(void *item, const an_counter *n)
+{
+    *(an_accelerator *)item =
+        (an_accelerator){.source = n->source, .name = n->subject, .number = n->number};
+}
+
+size_t an_accelerators(const an_counters *c, an_accelerator *out, size_t capacity)
+{
+    static const role roles[] = {
+        {"gpu_utilization", offsetof(an_accelerator, utilization)},
+        {"npu_utilization", offsetof(an_accelerator, utilization)},
+        {"memory_used", offsetof(an_accelerator, memory)},
+        {"memory_dedicated", offsetof(an_accelerator, memory)},
+        {"memory_total", offsetof(an_accelerator, memory_total)},
+        {"power", offsetof(an_accelerator, power)},
+        {"energy", offsetof(an_accelerator, energy)},
+        {"temperature", offsetof(an_accelerator, temperature)},
+        {"throttle_reasons", offsetof(an_accelerator, throttle)},
+    };
+    static const gathering devices = {ROLES(roles), sizeof *out, is_about_device, begin_device};
+    size_t count = gather(&devices, c, out, capacity);
+    for (size_t i = 0; i < count; i++)
+        out[i].is_npu =
+            out[i].utilization && strcmp(out[i].utilization->name, "npu_utilization") == 0;
     return count;
 }
 
@@ -92,65 +125,52 @@ const char *an_throttle_name(unsigned bit)
     return bit < AN_THROTTLE_BITS ? names[bit] : NULL;
 }
 
-static const an_counter **zone_role(an_zone *z, const char *name)
+static bool is_about_zone(const an_counter *n, const void *item)
 {
-    return strcmp(name, "temperature") == 0        ? &z->temperature
-           : strcmp(name, "passive_limit") == 0    ? &z->limit
-           : strcmp(name, "throttle_reasons") == 0 ? &z->throttle
-                                                   : NULL;
+    const an_zone *z = item;
+    if (!z)
+        return n->about == AN_ABOUT_MACHINE && n->subject[0];
+    return strcmp(z->name, n->subject) == 0 && strcmp(z->source, n->source) == 0;
+}
+
+static void begin_zone(void *item, const an_counter *n)
+{
+    *(an_zone *)item = (an_zone){.source = n->source, .name = n->subject};
 }
 
 size_t an_zones(const an_counters *c, an_zone *out, size_t capacity)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const an_counter *n = &c->items[i];
-        an_zone probe;
-        if (n->about != AN_ABOUT_MACHINE || !n->seen || !n->subject[0] ||
-            !zone_role(&probe, n->name))
-            continue;
-        size_t at = 0;
-        while (at < count &&
-               (strcmp(out[at].name, n->subject) != 0 || strcmp(out[at].source, n->source) != 0))
-            at++;
-        if (at == capacity)
-            continue;
-        if (at == count)
-            out[count++] = (an_zone){.source = n->source, .name = n->subject};
-        *zone_role(&out[at], n->name) = n;
-    }
-    return count;
+    static const role roles[] = {
+        {"temperature", offsetof(an_zone, temperature)},
+        {"passive_limit", offsetof(an_zone, limit)},
+        {"throttle_reasons", offsetof(an_zone, throttle)},
+    };
+    static const gathering zones = {ROLES(roles), sizeof *out, is_about_zone, begin_zone};
+    return gather(&zones, c, out, capacity);
 }
 
-// -------------------------------------------------------------------------------- events of
-// devices
+// ------------------------------------------------------------------------------ events of devices
 
-static const an_counter **use_role(an_gpu_use *u, const char *name)
+static bool is_about_use(const an_counter *n, const void *item)
 {
-    return strcmp(name, "gpu_packets") == 0       ? &u->packets
-           : strcmp(name, "gpu_packet_time") == 0 ? &u->queued
-           : strcmp(name, "gpu_engine_time") == 0 ? &u->engine
-                                                  : NULL;
+    const an_gpu_use *u = item;
+    return u ? u->process == n->process : n->about == AN_ABOUT_PROCESS;
+}
+
+static void begin_use(void *item, const an_counter *n)
+{
+    *(an_gpu_use *)item = (an_gpu_use){.process = n->process};
 }
 
 size_t an_gpu_uses(const an_counters *c, an_gpu_use *out, size_t capacity)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        const an_counter *n = &c->items[i];
-        an_gpu_use probe;
-        size_t at = 0;
-        if (n->about != AN_ABOUT_PROCESS || !n->seen || !use_role(&probe, n->name))
-            continue;
-        while (at < count && out[at].process != n->process)
-            at++;
-        if (at == capacity)
-            continue;
-        if (at == count)
-            out[count++] = (an_gpu_use){.process = n->process};
-        *use_role(&out[at], n->name) = n;
-    }
-    return count;
+    static const role roles[] = {
+        {"gpu_packets", offsetof(an_gpu_use, packets)},
+        {"gpu_packet_time", offsetof(an_gpu_use, queued)},
+        {"gpu_engine_time", offsetof(an_gpu_use, engine)},
+    };
+    static const gathering uses = {ROLES(roles), sizeof *out, is_about_use, begin_use};
+    return gather(&uses, c, out, capacity);
 }
 
 bool an_is_measurement(const an_counter *c)

@@ -23,6 +23,7 @@ cm_status an_summary_create(const an_summary_options *options, an_summary **out)
     an_shapes_init(&s->shapes);
     cm_histogram_init(&s->overhead);
     an_counters_init(&s->counters);
+    s->flops = (double)NAN;
     s->options = *options;
     s->options.series = options->series ? options->series : AN_SUMMARY_SERIES;
     an_op_options of_ops = {.runs = true, .batches = options->op_batches};

@@ -19,12 +19,12 @@ static cm_status take_block(void *context, const tm_reader *reader, const tm_blo
 
 // What is counted by definition (flops.h); NAN if that is not known of all executions, or operators
 // of some runs are missing.
-static cm_status count_flops(const an_ops *ops, an_session *n)
+static cm_status count_flops(const an_ops *ops, const an_session *n, double *out)
 {
     an_op_choice choice = {.by = AN_BY_NODE, .has_session = true, .session = n->id};
     an_op_table *table = NULL;
     double flops = 0;
-    bool known = n->runs && an_ops_runs_of(ops, n->id) == n->runs;
+    bool known = an_ops_runs_of(ops, n->id) == n->runs;
     CM_TRY(an_ops_table(ops, &choice, &table));
     for (size_t i = 0; i < table->row_count; i++) {
         const an_op_row *row = &table->rows[i];
@@ -35,7 +35,7 @@ static cm_status count_flops(const an_ops *ops, an_session *n)
             known = false;
     }
     an_op_table_destroy(table);
-    n->flops = known && flops > 0 ? flops : (double)NAN;
+    *out = known ? flops : (double)NAN;
     return CM_OK;
 }
 
@@ -54,8 +54,17 @@ static cm_status read_flops(an_summary *s, const an_source *source)
         status = an_source_read(source, TM_BIT(op) | TM_BIT(op_choice), ops, take_block);
     if (status == CM_OK)
         status = an_ops_finish(ops);
-    for (size_t i = 0; status == CM_OK && i < s->session_count; i++)
-        status = count_flops(ops, &s->sessions[i]);
+    double all = 0;
+    for (size_t i = 0; status == CM_OK && i < s->session_count; i++) {
+        double flops = (double)NAN;
+        an_session *n = &s->sessions[i];
+        if (n->runs == 0)
+            continue;
+        status = count_flops(ops, n, &flops);
+        n->flops = flops > 0 ? flops : (double)NAN;
+        all += flops; // one that is not known makes all of it so
+    }
+    s->flops = all > 0 ? all : (double)NAN;
     an_ops_destroy(ops);
     return status;
 }

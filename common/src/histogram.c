@@ -216,3 +216,13 @@ uint64_t cm_histogram_count_between(const cm_histogram *h, uint64_t low, uint64_
     }
     return total;
 }
+
+uint64_t cm_round_step(uint64_t low, uint64_t top, uint64_t most)
+{
+    static const uint64_t factors[] = {1, 2, 5};
+    for (uint64_t power = 1; power < UINT64_MAX / 100; power *= 10)
+        for (size_t i = 0; i < 3; i++)
+            if (top / (power * factors[i]) - low / (power * factors[i]) < most)
+                return power * factors[i];
+    return 0;
+}

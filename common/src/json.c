@@ -183,3 +183,39 @@ void cm_json_null(cm_json *j)
     before_item(j);
     cm_out_text(j->out, "null");
 }
+
+void cm_json_key_string(cm_json *j, const char *key, const char *text)
+{
+    cm_json_key(j, key);
+    cm_json_string(j, text);
+}
+
+void cm_json_key_text(cm_json *j, const char *key, const char *text)
+{
+    cm_json_key(j, key);
+    cm_json_string(j, text && text[0] ? text : NULL);
+}
+
+void cm_json_key_int(cm_json *j, const char *key, int64_t value)
+{
+    cm_json_key(j, key);
+    cm_json_int(j, value);
+}
+
+void cm_json_key_uint(cm_json *j, const char *key, uint64_t value)
+{
+    cm_json_key(j, key);
+    cm_json_uint(j, value);
+}
+
+void cm_json_key_number(cm_json *j, const char *key, double value, int decimals)
+{
+    cm_json_key(j, key);
+    cm_json_number(j, value, decimals);
+}
+
+void cm_json_key_bool(cm_json *j, const char *key, bool value)
+{
+    cm_json_key(j, key);
+    cm_json_bool(j, value);
+}

@@ -71,20 +71,26 @@ static void put_utf8(char *out, uint32_t c, size_t size)
     out[0] = (char)(leads[size] | c);
 }
 
+// One more character at the end of `out` (NULL: only counts); false if there is no room.
+static bool append_utf8(char *out, size_t out_cap, size_t *len, uint32_t c)
+{
+    size_t size = utf8_size(c);
+    if (out && size >= out_cap - *len)
+        return false;
+    if (out)
+        put_utf8(out + *len, c, size);
+    *len += size;
+    return true;
+}
+
 size_t cm_utf16_to_utf8(const uint16_t *in, size_t in_count, char *out, size_t out_cap)
 {
     size_t len = 0;
     if (out && out_cap == 0)
         return 0;
     for (size_t pos = 0; pos < in_count && (in_count != CM_UTF_NUL || in[pos] != 0);) {
-        uint32_t c = take_utf16(in, in_count, &pos);
-        size_t size = utf8_size(c);
-        if (out) {
-            if (size >= out_cap - len)
-                break;
-            put_utf8(out + len, c, size);
-        }
-        len += size;
+        if (!append_utf8(out, out_cap, &len, take_utf16(in, in_count, &pos)))
+            break;
     }
     if (out)
         out[len] = 0;
@@ -124,14 +130,8 @@ size_t cm_utf8_repair(const char *in, size_t in_len, char *out, size_t out_cap)
         return 0;
     for (size_t pos = 0; pos < in_len && (in_len != CM_UTF_NUL || in[pos] != 0);) {
         bool valid;
-        uint32_t c = cm_utf8_take(in, in_len, &pos, &valid);
-        size_t size = utf8_size(c);
-        if (out) {
-            if (size >= out_cap - len)
-                break;
-            put_utf8(out + len, c, size);
-        }
-        len += size;
+        if (!append_utf8(out, out_cap, &len, cm_utf8_take(in, in_len, &pos, &valid)))
+            break;
     }
     if (out)
         out[len] = 0;

@@ -2,7 +2,7 @@
 // report_maker FILE [hostile|wide]: a timeline for the page: 1200 runs of a model with some slow
 // ones, a second session with other threads and a Loop, memory, counters, a failed run. With
 // `hostile`, every name in it is a piece of HTML or script that must stay a name.
-#include "timeline/timeline.h"
+#include "../timeline_rows.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,18 +13,6 @@
 
 static tm_writer *g_writer;
 static bool g_hostile;
-
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values[] = {__VA_ARGS__};                                                    \
-        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
-        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
-    } while (0)
-
-static int64_t text(const char *s)
-{
-    return tm_writer_string(g_writer, s, strlen(s));
-}
 
 static const char *const attacks[] = {
     "</script><script>window.hacked=1</script>",
@@ -48,7 +36,7 @@ static int64_t name(const char *plain, int number)
         snprintf(out, sizeof out, "%s", plain);
     else
         snprintf(out, sizeof out, "%s %d", attacks[(size_t)number % count], number);
-    return text(out);
+    return TEXT(out);
 }
 
 static void describe(void)
@@ -56,17 +44,17 @@ static void describe(void)
     static const char *const types[] = {"Conv", "Relu", "Add", "MatMul", "Softmax", "Concat"};
     char node[64];
     ROW(process, 1, 4242, 0, 0, 0, name("C:\\app\\reader.exe", 0), 0);
-    ROW(module, 1, 1, 0, name("C:\\app\\onnxruntime.dll", 1), text("1.20.1"), 0, 1, 0);
+    ROW(module, 1, 1, 0, name("C:\\app\\onnxruntime.dll", 1), TEXT("1.20.1"), 0, 1, 0);
     for (int64_t session = 1; session <= 2; session++) {
         ROW(session, session, 1, session * 1000000, 40000000, 0, 0,
             name(session == 1 ? "C:\\models\\detect.onnx" : "C:\\models\\loop.onnx", (int)session),
             -1, 0, name("graph", 3), 0, 0, name("CPUExecutionProvider", 4), 0, 100);
         ROW(shape, session, session, 0, 1, 1);
-        ROW(tensor, session, 0, name("images", 5), 1, 1, text("1,3,224,224"));
+        ROW(tensor, session, 0, name("images", 5), 1, 1, TEXT("1,3,224,224"));
         for (int n = 0; n < NODES; n++) {
             snprintf(node, sizeof node, "block%d/%s_%d", n / 6, types[n % 6], n);
             ROW(kernel, session * 1000 + n, session, 1, 2000, name(node, n),
-                name(types[n % 6], n % 6), n % 12 == 0 ? text("com.microsoft.nchwc") : 0, 13,
+                name(types[n % 6], n % 6), n % 12 == 0 ? TEXT("com.microsoft.nchwc") : 0, 13,
                 name("CPUExecutionProvider", 4), 0, 1, 0);
         }
     }
@@ -117,12 +105,12 @@ static void run_of_loop(int64_t run, int64_t begin)
 
 static void counters(int64_t end)
 {
-    ROW(sampling, 0, text("process"), 20000, 0);
-    ROW(counter, 1, 0, text("process"), text("cpu_user"), text("s"), 1000000, 1, 1, 1, -1, 0);
-    ROW(counter, 2, 0, text("process"), text("cpu_kernel"), text("s"), 1000000, 1, 1, 1, -1, 0);
-    ROW(counter, 3, 0, text("process"), text("working_set"), text("B"), 1, 0, 1, 1, -1, 0);
-    ROW(counter, 4, 0, text("nvml"), text("power"), text("W"), 1000, 0, 4, 0, 0, name("GPU", 9));
-    ROW(counter, 5, 0, text("nvml"), text("gpu_utilization"), text("%"), 1, 0, 4, 0, 0,
+    ROW(sampling, 0, TEXT("process"), 20000, 0);
+    ROW(counter, 1, 0, TEXT("process"), TEXT("cpu_user"), TEXT("s"), 1000000, 1, 1, 1, -1, 0);
+    ROW(counter, 2, 0, TEXT("process"), TEXT("cpu_kernel"), TEXT("s"), 1000000, 1, 1, 1, -1, 0);
+    ROW(counter, 3, 0, TEXT("process"), TEXT("working_set"), TEXT("B"), 1, 0, 1, 1, -1, 0);
+    ROW(counter, 4, 0, TEXT("nvml"), TEXT("power"), TEXT("W"), 1000, 0, 4, 0, 0, name("GPU", 9));
+    ROW(counter, 5, 0, TEXT("nvml"), TEXT("gpu_utilization"), TEXT("%"), 1, 0, 4, 0, 0,
         name("GPU", 9));
     for (int64_t time = 0, i = 0; time < end; time += 20000000, i++) {
         ROW(sample, 1, time, i * 15000, 1);
@@ -138,12 +126,12 @@ static int64_t wide(void)
     enum { WIDE_SESSIONS = 20, WIDE_NODES = 800, WIDE_RUNS = 60 };
     char node[200];
     int64_t time = 1000000;
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\reader.exe"), 0);
-    ROW(module, 1, 1, 0, text("onnxruntime.dll"), text("1.20.1"), 0, 1, 0);
+    ROW(process, 1, 4242, 0, 0, 0, TEXT("C:\\app\\reader.exe"), 0);
+    ROW(module, 1, 1, 0, TEXT("onnxruntime.dll"), TEXT("1.20.1"), 0, 1, 0);
     for (int64_t session = 1; session <= WIDE_SESSIONS; session++) {
         snprintf(node, sizeof node, "C:\\models\\model_%d.onnx", (int)session);
-        ROW(session, session, 1, session * 1000, 40000000, 0, 0, text(node), -1, 0, 0, 0, 0,
-            text("CPUExecutionProvider"), 0, 100);
+        ROW(session, session, 1, session * 1000, 40000000, 0, 0, TEXT(node), -1, 0, 0, 0, 0,
+            TEXT("CPUExecutionProvider"), 0, 100);
         for (int64_t n = 0; n < WIDE_NODES; n++) {
             snprintf(node, sizeof node,
                      "/model/encoder/layers.%d/self_attention/query_key_value/%s/%d_%d",
@@ -151,8 +139,8 @@ static int64_t wide(void)
                      "MatMul_token_with_a_name_as_exporters_make_them_and_then_some_more_that_"
                      "makes_it_longer",
                      (int)session, (int)n);
-            ROW(kernel, session * 1000 + n, session, 1, 2000, text(node), text("MatMul"), 0, 13,
-                text("CPUExecutionProvider"), 0, 1, 0);
+            ROW(kernel, session * 1000 + n, session, 1, 2000, TEXT(node), TEXT("MatMul"), 0, 13,
+                TEXT("CPUExecutionProvider"), 0, 1, 0);
         }
         for (int64_t run = 1; run <= WIDE_RUNS; run++) {
             int64_t begin = time;

@@ -2,7 +2,7 @@
 // large_maker FILE OPERATORS: a timeline as a long capture writes it. Four threads run two sessions
 // at once; a flush has the runs before the operators and one thread after the other, so that rows
 // are out of order as in real files; every eighth run has operators on a second thread.
-#include "timeline/timeline.h"
+#include "../timeline_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,33 +12,18 @@
 
 static tm_writer *g_writer;
 
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values[] = {__VA_ARGS__};                                                    \
-        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
-        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
-    } while (0)
-
-static int64_t text(const char *s)
-{
-    size_t len = 0;
-    while (s[len])
-        len++;
-    return tm_writer_string(g_writer, s, len);
-}
-
 static void describe(void)
 {
     char name[32];
-    ROW(process, 1, 4242, 0, 0, 0, text("C:\\app\\node.exe"), 0);
-    ROW(module, 1, 1, 0, text("onnxruntime.dll"), text("1.20.1"), 0, 1, 0);
+    ROW(process, 1, 4242, 0, 0, 0, TEXT("C:\\app\\node.exe"), 0);
+    ROW(module, 1, 1, 0, TEXT("onnxruntime.dll"), TEXT("1.20.1"), 0, 1, 0);
     for (int64_t session = 1; session <= 2; session++) {
-        ROW(session, session, 1, session * 1000, 500, 0, 0, text("large.onnx"), -1, 0, 0, 0, 0,
-            text("CPUExecutionProvider"), 0, 100);
+        ROW(session, session, 1, session * 1000, 500, 0, 0, TEXT("large.onnx"), -1, 0, 0, 0, 0,
+            TEXT("CPUExecutionProvider"), 0, 100);
         for (int64_t node = 0; node < NODES; node++) {
             snprintf(name, sizeof name, "block%d/conv", (int)node);
-            ROW(kernel, session * 1000 + node, session, 1, 2000, text(name),
-                text(node % 3 ? "Conv" : "Relu"), 0, 13, text("CPUExecutionProvider"), 0, 1, 0);
+            ROW(kernel, session * 1000 + node, session, 1, 2000, TEXT(name),
+                TEXT(node % 3 ? "Conv" : "Relu"), 0, 13, TEXT("CPUExecutionProvider"), 0, 1, 0);
         }
     }
 }

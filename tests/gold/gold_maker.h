@@ -2,17 +2,10 @@
 // What the makers of timelines for the gold tests share.
 #pragma once
 
-#include "timeline/timeline.h"
+#include "../timeline_rows.h"
 
 #define MS ((int64_t)1000000)
 #define US ((int64_t)1000)
-
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values[] = {__VA_ARGS__};                                                    \
-        _Static_assert(sizeof values / sizeof *values == TM_##kind##_COUNT, "one value a column"); \
-        tm_writer_row(g_writer, TM_KIND_##kind, values);                                           \
-    } while (0)
 
 extern tm_writer *g_writer;
 

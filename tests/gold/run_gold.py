@@ -8,17 +8,16 @@ parsed as well, and those of `summary`, `ops` and `timeline` must have exactly t
 With --bless the expectations are written instead of compared.
 """
 import argparse
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "terminal"))
+import cli  # noqa: E402
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
@@ -275,20 +274,8 @@ def run_case(case, options):
 
 def on_terminal(options, arguments, **environment):
     """What the command prints on a terminal of 80 columns (Linux only)."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    base = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
-    process = subprocess.Popen([options.ortscope] + arguments, cwd=options.work, stdin=slave,
-                               stdout=slave, stderr=slave, env=dict(base, **environment))
-    os.close(slave)
-    output = b""
-    try:
-        while chunk := os.read(master, 65536):
-            output += chunk
-    except OSError:  # the other side was closed
-        pass
-    os.close(master)
-    return output if process.wait(timeout=60) == 0 else b""
+    output, code = cli.on_terminal(options, arguments, **environment)
+    return output if code == 0 else b""
 
 
 def stream_errors(options):

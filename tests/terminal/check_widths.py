@@ -2,15 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What the commands print on terminals: no line wider than they are, colours and Unicode only where
 they belong, and at the end a command that works."""
-import fcntl
-import os
-import pty
 import re
 import shlex
-import struct
-import subprocess
 import sys
-import termios
 import unicodedata
 
 import cli
@@ -24,22 +18,8 @@ def columns(line):
                for c in STYLE.sub("", line))
 
 
-def on_terminal(options, arguments, width, **environment):
-    """What the command prints on a terminal, messages among it."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    process = subprocess.Popen([options.ortscope] + arguments, cwd=options.work, stdin=slave,
-                               stdout=slave, stderr=slave, env=cli.environment() | environment)
-    os.close(slave)
-    output = b""
-    try:
-        while chunk := os.read(master, 65536):
-            output += chunk
-    except OSError:  # the other side was closed
-        pass
-    os.close(master)
-    process.wait(timeout=120)
-    return output.decode("utf-8").replace("\r\n", "\n")
+def on_terminal(*arguments, **environment):
+    return cli.on_terminal(*arguments, **environment)[0].decode("utf-8").replace("\r\n", "\n")
 
 
 def cases(options):

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What the terminal tests share: options, the timelines of tests/gold, running the program."""
 import argparse
+import fcntl
 import os
 import pathlib
+import pty
 import re
 import shutil
+import struct
 import subprocess
+import termios
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -50,6 +54,23 @@ def run(options, arguments, **more):
         settings.update(stdout=subprocess.PIPE)
     settings.update(stderr=subprocess.PIPE, **more)
     return subprocess.run([options.ortscope] + [str(a) for a in arguments], **settings)
+
+
+def on_terminal(options, arguments, width=80, **changes):
+    """What the command prints on a terminal of its own, messages among it, and its exit code."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    process = subprocess.Popen([options.ortscope] + arguments, cwd=options.work, stdin=slave,
+                               stdout=slave, stderr=slave, env=environment() | changes)
+    os.close(slave)
+    output = b""
+    try:
+        while chunk := os.read(master, 65536):
+            output += chunk
+    except OSError:  # the other side was closed
+        pass
+    os.close(master)
+    return output, process.wait(timeout=120)
 
 
 def commands(options):

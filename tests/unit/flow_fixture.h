@@ -3,6 +3,7 @@
 // anew for each test, and the flow that is read from it. Include once per test, with PATH defined.
 #pragma once
 
+#include "../timeline_rows.h"
 #include "analysis/flow.h"
 #include "common/os.h"
 
@@ -35,9 +36,6 @@ void tearDown(void)
     g_ops = NULL;
     cm_file_remove(PATH);
 }
-
-#define TEXT(s)        tm_writer_string(g_writer, (s), strlen(s))
-#define ROW(kind, ...) tm_writer_row(g_writer, TM_KIND_##kind, (const int64_t[]){__VA_ARGS__})
 
 static void kernel_on(int64_t id, const char *node, const char *type, const char *domain,
                       const char *provider)

@@ -3,9 +3,9 @@
 // again. Include once per test, with PATH defined. Times are in microseconds.
 #pragma once
 
+#include "../timeline_rows.h"
 #include "analysis/source.h"
 #include "common/os.h"
-#include "timeline/timeline.h"
 
 #include <string.h>
 #include <unity.h>
@@ -21,14 +21,6 @@ static cm_status open_again(void *context, tm_reader **out)
 }
 
 static const an_source g_source = {NULL, open_again};
-
-#define TEXT(s) tm_writer_string(g_writer, (s), strlen(s))
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values_[] = {__VA_ARGS__};                                                   \
-        TEST_ASSERT_EQUAL_INT(TM_##kind##_COUNT, sizeof values_ / sizeof *values_);                \
-        tm_writer_row(g_writer, TM_KIND_##kind, values_);                                          \
-    } while (0)
 
 static void begin_file(void)
 {

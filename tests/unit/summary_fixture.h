@@ -3,6 +3,7 @@
 // Include once per test, with PATH defined.
 #pragma once
 
+#include "../timeline_rows.h"
 #include "analysis/summary.h"
 #include "common/os.h"
 
@@ -27,6 +28,3 @@ void tearDown(void)
     g_reader = NULL;
     cm_file_remove(PATH);
 }
-
-#define TEXT(s)        tm_writer_string(g_writer, (s), strlen(s))
-#define ROW(kind, ...) tm_writer_row(g_writer, TM_KIND_##kind, (const int64_t[]){__VA_ARGS__})

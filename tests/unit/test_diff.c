@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Comparing recordings: what is matched with what, verdicts on planted changes, conditions.
+#include "../timeline_rows.h"
 #include "analysis/gate.h"
 #include "common/os.h"
 
@@ -16,9 +17,6 @@ static tm_reader *g_readers[2];
 static an_summary *g_summaries[2];
 static an_diff *g_diff;
 static uint64_t g_random;
-
-#define TEXT(s)        tm_writer_string(g_writer, (s), strlen(s))
-#define ROW(kind, ...) tm_writer_row(g_writer, TM_KIND_##kind, (const int64_t[]){__VA_ARGS__})
 
 static void forget(void)
 {

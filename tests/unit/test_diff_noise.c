@@ -3,6 +3,7 @@
 // of their runs behaves: how often pairs without a difference are called better or worse, and how
 // often a planted change is found. Prints a table. Seeded: the same every time.
 #include "analysis/diff.h"
+#include "seeded_random.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,28 +14,12 @@
 #define PAIRS     10  // for each noise and change
 #define RUNS      400 // of recordings with a change
 
-static uint64_t g_random;
-
 void setUp(void)
 {
-    g_random = 88172645463325252u;
+    seed_random();
 }
 
 void tearDown(void) {}
-
-static double uniform(void)
-{
-    g_random ^= g_random << 13;
-    g_random ^= g_random >> 7;
-    g_random ^= g_random << 17;
-    return ((double)(g_random >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-    double radius = sqrt(-2 * log(uniform()));
-    return radius * cos(6.283185307179586 * uniform());
-}
 
 // ---------------------------------------------------------------------------------------
 // recordings

@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: MIT
 // From a recording to a timeline: who is who, runs and sessions by ORT's own events, what the
 // kernel tells, and what must not get into the file.
-#include "etl_maker.h"
 
-#include "collector/etl_import.h"
-#include "common/os.h"
-#include "timeline/timeline.h"
+#define PATH "test_etl_import.ortl"
+#include "imported_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unity.h>
 
-#define PATH "test_etl_import.ortl"
-#define US   10 // ticks of the clock
+#define US 10 // ticks of the clock
 
 static etl_maker g_maker;
-static co_etl_import_stats g_stats;
 static bool g_command_lines;
-
-typedef struct row {
-    tm_kind kind;
-    int64_t values[TM_MAX_COLUMNS];
-    char text[3][160]; // its texts, in the order of the columns
-} row;
-
-static row g_rows[256];
-static size_t g_row_count;
 
 void setUp(void)
 {
     etl_begin(&g_maker, &etl_head_usual);
-    g_row_count = 0;
     g_command_lines = false;
 }
 
@@ -41,67 +27,10 @@ void tearDown(void)
     cm_file_remove(PATH);
 }
 
-static void take_block(tm_reader *r, const tm_block *b)
-{
-    const tm_kind_info *info = tm_kind_get(b->kind);
-    for (size_t i = 0; i < b->row_count && g_row_count < 256; i++) {
-        row *to = &g_rows[g_row_count++];
-        unsigned texts = 0;
-        to->kind = b->kind;
-        for (unsigned c = 0; c < info->column_count; c++) {
-            to->values[c] = b->columns[c][i];
-            if (info->columns[c].type == TM_STR && texts < 3)
-                snprintf(to->text[texts++], sizeof to->text[0], "%s",
-                         tm_reader_string(r, b->columns[c][i]));
-        }
-    }
-}
-
-static bool on_event(void *context, const co_etl_event *e)
-{
-    co_etl_people_event(context, e);
-    return true;
-}
-
 static void import(void)
 {
-    co_etl *e = NULL;
-    co_etl_people *people = NULL;
-    tm_reader *reader = NULL;
-    tm_block block;
-    etl_end(&g_maker);
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_open_memory(g_maker.file.data, g_maker.file.len, &e));
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(g_command_lines, &people));
-    co_etl_visitor v = {.context = people, .event = on_event};
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
-    co_etl_import_options options = {.output = PATH, .damages = 2};
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_import(e, people, &options, &g_stats));
-    co_etl_people_destroy(people);
-    co_etl_close(e);
-    TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(PATH, &reader));
-    while (tm_reader_next(reader, &block) == CM_OK)
-        take_block(reader, &block);
-    TEST_ASSERT_NULL(tm_reader_damage(reader));
-    tm_reader_close(reader);
+    import_recording(&g_maker, g_command_lines, 2);
 }
-
-// The n-th row of a kind, NULL if there are fewer.
-static const row *row_of(tm_kind kind, size_t n)
-{
-    for (size_t i = 0; i < g_row_count; i++)
-        if (g_rows[i].kind == kind && n-- == 0)
-            return &g_rows[i];
-    return NULL;
-}
-
-static const row *need(tm_kind kind, size_t n)
-{
-    const row *r = row_of(kind, n);
-    TEST_ASSERT_NOT_NULL_MESSAGE(r, tm_kind_get(kind)->name);
-    return r;
-}
-
-#define VALUE(kind, n, column) need(TM_KIND_##kind, n)->values[TM_##kind##_##column]
 
 static int64_t process_with_pid(int64_t pid)
 {

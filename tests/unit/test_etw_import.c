@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 // From the provider through a recording to a timeline: what the real writer hands to ETW is put
 // into an .etl file and imported. Rows must be those that a ring would have given.
-#include "etl_maker.h"
+#define PATH "test_etw_import.ortl"
 #include "etw_recorder.h"
+#include "imported_rows.h"
 
-#include "collector/etl_import.h"
-#include "common/os.h"
-#include "timeline/timeline.h"
 #include "tracelogging/marks.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unity.h>
 
-#define PATH  "test_etw_import.ortl"
 #define PID   321u
 #define TID   77u
 #define TICKS 90000000000u // of the processor when the recording begins: 2 a nanosecond
@@ -23,16 +20,6 @@ static etl_maker g_maker;
 static tl_provider g_provider;
 static tl_etw_thread g_thread;
 static tl_etw_batch g_batch;
-static co_etl_import_stats g_stats;
-
-typedef struct row {
-    tm_kind kind;
-    int64_t values[TM_MAX_COLUMNS];
-    char text[3][160];
-} row;
-
-static row g_rows[600];
-static size_t g_row_count;
 
 void setUp(void)
 {
@@ -45,7 +32,6 @@ void setUp(void)
     g_thread.batches[TL_BATCH_OP] = &g_batch;
     g_etw.tid = TID;
     g_etw.time = QPC;
-    g_row_count = 0;
     TEST_ASSERT_TRUE(tl_provider_open_hook(&g_provider, &etw_recorder_api));
     etw_enable(TL_ETW_ENABLE, 0, 0);
 }
@@ -107,38 +93,9 @@ static void gather_ops(uint32_t run, int64_t end_us, unsigned count)
     tl_etw_flush(&g_provider, &g_thread, &g_thread, TL_BATCH_OP);
 }
 
-// -------------------------------------------------------------------------------------- reading
-
-static void take_block(tm_reader *r, const tm_block *b)
-{
-    const tm_kind_info *info = tm_kind_get(b->kind);
-    for (size_t i = 0; i < b->row_count; i++) {
-        TEST_ASSERT_LESS_THAN(sizeof g_rows / sizeof *g_rows, g_row_count);
-        row *to = &g_rows[g_row_count++];
-        unsigned texts = 0;
-        to->kind = b->kind;
-        for (unsigned c = 0; c < info->column_count; c++) {
-            to->values[c] = b->columns[c][i];
-            if (info->columns[c].type == TM_STR && texts < 3)
-                snprintf(to->text[texts++], sizeof to->text[0], "%s",
-                         tm_reader_string(r, b->columns[c][i]));
-        }
-    }
-}
-
-static bool on_event(void *context, const co_etl_event *e)
-{
-    co_etl_people_event(context, e);
-    return true;
-}
-
 // All that was written but the event at `dropped` (or -1).
 static void import_without(int dropped)
 {
-    co_etl *e = NULL;
-    co_etl_people *people = NULL;
-    tm_reader *reader = NULL;
-    tm_block block;
     for (unsigned i = 0; i < g_etw.count; i++) {
         const etw_recorded *r = &g_etw.events[i];
         const etl_given given = {g_etw.guid,  r->traits,     r->metadata,
@@ -149,46 +106,8 @@ static void import_without(int dropped)
         if ((int)i != dropped)
             etl_event_given(&g_maker, &given, r->time, PID, r->tid);
     }
-    etl_end(&g_maker);
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_open_memory(g_maker.file.data, g_maker.file.len, &e));
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_people_create(false, &people));
-    co_etl_visitor v = {.context = people, .event = on_event};
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_read(e, CO_ETL_BY_FILE, &v));
-    co_etl_import_options options = {.output = PATH};
-    TEST_ASSERT_EQUAL(CM_OK, co_etl_import(e, people, &options, &g_stats));
-    co_etl_people_destroy(people);
-    co_etl_close(e);
-    TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(PATH, &reader));
-    while (tm_reader_next(reader, &block) == CM_OK)
-        take_block(reader, &block);
-    TEST_ASSERT_NULL(tm_reader_damage(reader));
-    tm_reader_close(reader);
+    import_recording(&g_maker, false, 0);
 }
-
-static const row *row_of(tm_kind kind, size_t n)
-{
-    for (size_t i = 0; i < g_row_count; i++)
-        if (g_rows[i].kind == kind && n-- == 0)
-            return &g_rows[i];
-    return NULL;
-}
-
-static size_t rows_of(tm_kind kind)
-{
-    size_t n = 0;
-    while (row_of(kind, n))
-        n++;
-    return n;
-}
-
-static const row *need(tm_kind kind, size_t n)
-{
-    const row *r = row_of(kind, n);
-    TEST_ASSERT_NOT_NULL_MESSAGE(r, tm_kind_get(kind)->name);
-    return r;
-}
-
-#define VALUE(kind, n, column) need(TM_KIND_##kind, n)->values[TM_##kind##_##column]
 
 // --------------------------------------------------------------------------------------- tests
 

@@ -4,33 +4,18 @@
 #include "../../analysis/src/distributions.h"
 #include "analysis/intervals.h"
 #include "analysis/series.h"
+#include "seeded_random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <unity.h>
 
-static uint64_t g_random;
-
 void setUp(void)
 {
-    g_random = 88172645463325252u;
+    seed_random();
 }
 
 void tearDown(void) {}
-
-static double uniform(void)
-{
-    g_random ^= g_random << 13;
-    g_random ^= g_random >> 7;
-    g_random ^= g_random << 17;
-    return ((double)(g_random >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-    double radius = sqrt(-2 * log(uniform()));
-    return radius * cos(6.283185307179586 * uniform());
-}
 
 // ------------------------------------------------------------------------------ known numbers
 

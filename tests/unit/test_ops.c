@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operators of timelines made with the real writer, against what was put into them.
+#include "../timeline_rows.h"
 #include "analysis/ops.h"
 #include "analysis/summary.h"
 #include "common/os.h"
@@ -33,17 +34,10 @@ void tearDown(void)
     cm_file_remove(PATH);
 }
 
-static int64_t text(const char *s)
-{
-    return tm_writer_string(g_writer, s, strlen(s));
-}
-
-#define ROW(kind, ...) tm_writer_row(g_writer, TM_KIND_##kind, (const int64_t[]){__VA_ARGS__})
-
 static void kernel_on(int64_t id, int64_t session, const char *node, const char *type,
                       const char *provider, int64_t submits)
 {
-    ROW(kernel, id, session, 1, 0, text(node), text(type), 0, 13, text(provider), 0, 1, submits);
+    ROW(kernel, id, session, 1, 0, TEXT(node), TEXT(type), 0, 13, TEXT(provider), 0, 1, submits);
 }
 
 static void kernel(int64_t id, int64_t session, const char *node, const char *type)
@@ -480,10 +474,10 @@ static void matmul_shapes(int64_t kernel_id, int64_t shape, int64_t run_inputs, 
                           const char *b, const char *y)
 {
     ROW(shape, shape, 1, 0, 2, -1);
-    ROW(tensor, shape, 0, 0, 1, 1, text(a));
-    ROW(tensor, shape, 1, 0, 1, 1, text(b));
+    ROW(tensor, shape, 0, 0, 1, 1, TEXT(a));
+    ROW(tensor, shape, 1, 0, 1, 1, TEXT(b));
     ROW(shape, shape + 1, 1, 1, 1, -1);
-    ROW(tensor, shape + 1, 0, 0, 1, 1, text(y));
+    ROW(tensor, shape + 1, 0, 0, 1, 1, TEXT(y));
     ROW(kernel_shape, kernel_id, 0, shape, shape + 1, run_inputs, 0, 0, 0);
 }
 

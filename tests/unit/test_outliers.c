@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Outliers and their causes: over a thousand random timelines each cause that was planted is found,
 // and no other; and what the definitions say, case by case.
+#include "../timeline_rows.h"
 #include "analysis/outliers.h"
 #include "common/os.h"
 #include "outlier_timelines.h"
@@ -125,14 +126,6 @@ static void test_planted_causes_are_found_and_no_others(void)
 }
 
 // ------------------------------------------------------------------------------------ case by case
-
-#define TEXT(s) tm_writer_string(g_writer, (s), strlen(s))
-#define ROW(kind, ...)                                                                             \
-    do {                                                                                           \
-        const int64_t values_[] = {__VA_ARGS__};                                                   \
-        TEST_ASSERT_EQUAL_INT(TM_##kind##_COUNT, sizeof values_ / sizeof *values_);                \
-        tm_writer_row(g_writer, TM_KIND_##kind, values_);                                          \
-    } while (0)
 
 // source: 0 created while recording, 7 before.
 static void begin(int64_t source)

@@ -166,7 +166,7 @@ static void print_summary(const char *path)
     vw_io io;
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
-    vw_summary_choice choice = {.energy = {(double)NAN, (double)NAN}, .path = path};
+    vw_summary_choice choice = {.grams_per_kwh = (double)NAN, .path = path};
     cm_status status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
         status = an_summarize(reader, &summary);
@@ -174,7 +174,6 @@ static void print_summary(const char *path)
     if (status == CM_OK)
         status = an_summary_join(summary, &source);
     if (status == CM_OK) {
-        choice.energy.flops = vw_summary_flops(path, summary);
         vw_io_init_for(&io, CM_STDERR);
         vw_summary_text(&io, summary, tm_reader_header(reader), &choice);
         vw_io_end(&io, 0);

@@ -233,15 +233,13 @@ static int run_export(vw_io *io, const void *args, int operand_count, char **ope
         status = choose_output(io, a, job, name, sizeof name);
     if (status == CM_OK)
         status = export_all(job);
-    bool gone = io->reader_gone;
     if (status == CM_OK && !a->quiet && job->output.path)
         tell_end(job);
     if (status == CM_OK) {
         const char *damage = job->damage[0] ? job->damage : tm_reader_damage(job->facts.reader);
         vw_warn_of_damage(job->input, damage);
     }
-    bool told_later = cm_out_failed(&io->out); // by vw_io_end
-    int code = status == CM_OK || gone ? 0 : told_later ? 1 : vw_failure(vw_file_failure(status));
+    int code = vw_ex_exit_code(io, status);
     vw_ex_output_deinit(&job->output, status == CM_OK);
     vw_ex_facts_deinit(&job->facts);
     free(job);

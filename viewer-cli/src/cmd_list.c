@@ -3,7 +3,7 @@
 // only.
 #include "commands.h"
 #include "common/json.h"
-#include "injector/injector.h"
+#include "process_view.h"
 #include "table.h"
 
 #include <stddef.h>
@@ -54,36 +54,19 @@ static void list_as_text(vw_table *t, const inj_process *p)
     vw_table_text(t, p->ort_module[0] ? p->ort_module : "-");
 }
 
-static void key_text(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text[0] ? text : NULL);
-}
-
 static void list_as_json(cm_json *j, const inj_process *p)
 {
     const char *bits = bits_of(p->machine);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    cm_json_key(j, "pid");
-    cm_json_uint(j, p->pid);
-    cm_json_key(j, "parent_pid");
-    cm_json_uint(j, p->parent_pid);
-    key_text(j, "name", p->name);
-    key_text(j, "machine",
-             p->machine == 0x8664  ? "x64"
-             : p->machine == 0x14c ? "x86"
-             : bits[0] == '?'      ? ""
-                                   : bits);
-    key_text(j, "ort_version", p->ort_version);
-    key_text(j, "ort_module", p->ort_module);
-    cm_json_key(j, "can_attach");
-    cm_json_bool(j, p->can_attach == CM_OK && !p->attached);
-    key_text(j, "why_not", p->why_not);
-    cm_json_key(j, "attached_by_pid");
-    if (p->attached)
-        cm_json_uint(j, p->collector_pid);
-    else
-        cm_json_null(j);
+    cm_json_key_uint(j, "pid", p->pid);
+    cm_json_key_uint(j, "parent_pid", p->parent_pid);
+    cm_json_key_text(j, "name", p->name);
+    cm_json_key_text(j, "machine",
+                     p->machine == 0x8664  ? "x64"
+                     : p->machine == 0x14c ? "x86"
+                     : bits[0] == '?'      ? ""
+                                           : bits);
+    vw_process_json(j, p);
     cm_json_end(j);
 }
 

@@ -31,7 +31,6 @@ static cm_status read_report(vw_rp_report *r, tm_reader *reader, const an_summar
     CM_TRY(an_summary_join(*out, &source));
     r->summary = *out;
     r->header = tm_reader_header(reader);
-    r->energy = (vw_energy){.grams_per_kwh = (double)NAN, .flops = vw_summary_flops(r->path, *out)};
     CM_TRY(vw_rp_latency_read(&r->latency, *out, &source));
     CM_TRY(vw_rp_runs_read(&r->runs, &r->latency, *out, &source));
     CM_TRY(vw_rp_memory_read(&r->memory, &r->latency, &source, (*out)->end_ns));
@@ -142,11 +141,7 @@ static int run_report(vw_io *io, const void *args, int operand_count, char **ope
         vw_rp_counters_deinit(&r->counters);
         free(r);
     }
-    if (io->reader_gone)
-        return 0;
-    if (cm_out_failed(&io->out))
-        return 1; // vw_io_end says why
-    return status == CM_OK ? 0 : vw_failure(vw_file_failure(status));
+    return vw_ex_exit_code(io, status);
 }
 
 static const vw_option report_options[] = {

@@ -68,7 +68,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     vw_summary_choice choice = {.has_session = a->session.given,
                                 .session = a->session.count,
                                 .all = a->all,
-                                .energy = {(double)NAN, (double)NAN},
+                                .grams_per_kwh = (double)NAN,
                                 .path = path};
     tm_reader *reader = NULL;
     an_summary *summary = NULL;
@@ -77,7 +77,7 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if ((a->json || a->csv) && (choice.has_session || choice.all))
         return vw_failure(cm_fail(CM_USAGE, "--session and --all are about the text; --json and "
                                             "--csv always tell of all sessions."));
-    cm_status status = read_carbon(a->carbon, &choice.energy.grams_per_kwh);
+    cm_status status = read_carbon(a->carbon, &choice.grams_per_kwh);
     if (status == CM_OK)
         status = vw_open_timeline(path, &reader);
     if (status == CM_OK)
@@ -88,9 +88,8 @@ static int run_summary(vw_io *io, const void *args, int operand_count, char **op
     if (status == CM_OK && choice.has_session)
         status = find_session(summary, choice.session, path);
     if (status == CM_OK) {
-        choice.energy.flops = vw_summary_flops(path, summary);
         if (a->json)
-            vw_summary_json(io, summary, &choice.energy);
+            vw_summary_json(io, summary, choice.grams_per_kwh);
         else if (a->csv)
             vw_summary_csv(io, summary);
         else

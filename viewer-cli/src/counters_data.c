@@ -6,18 +6,6 @@
 
 #include <math.h>
 
-static void key_number(cm_json *j, const char *key, double value, int decimals)
-{
-    cm_json_key(j, key);
-    cm_json_number(j, value, decimals);
-}
-
-static void key_text(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text);
-}
-
 // Null where the device does not tell.
 static void json_throttling(cm_json *j, const an_counter *throttle)
 {
@@ -42,11 +30,12 @@ static void json_zones(cm_json *j, const an_counters *c)
     for (size_t i = 0; i < count; i++) {
         const an_zone *z = &zones[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        key_text(j, "source", z->source);
-        key_text(j, "zone", z->name);
-        key_number(j, "temperature_max_c", an_counter_max(z->temperature), 2);
-        key_number(j, "passive_limit_min_percent", an_counter_min(z->limit), 2);
-        key_number(j, "throttle_reasons", z->throttle ? (double)z->throttle->bits : (double)NAN, 0);
+        cm_json_key_string(j, "source", z->source);
+        cm_json_key_string(j, "zone", z->name);
+        cm_json_key_number(j, "temperature_max_c", an_counter_max(z->temperature), 2);
+        cm_json_key_number(j, "passive_limit_min_percent", an_counter_min(z->limit), 2);
+        cm_json_key_number(j, "throttle_reasons",
+                           z->throttle ? (double)z->throttle->bits : (double)NAN, 0);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -59,36 +48,38 @@ static void json_device(cm_json *j, const an_machine *m, const an_accelerator *d
     int64_t number = an_machine_device(m, devices, at);
     const char *about = d->is_npu ? "npu" : "gpu";
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_text(j, "source", d->source);
-    key_text(j, "kind", d->is_npu ? "npu" : "gpu");
-    key_text(j, "name", d->name);
-    key_text(j, "model", number < 0 ? NULL : an_machine_text(m, about, number, "name"));
-    key_text(j, "driver", number < 0 ? NULL : an_machine_text(m, about, number, "driver"));
-    key_number(j, "utilization_percent", an_counter_mean_or_nan(d->utilization), 2);
-    key_number(j, "utilization_max_percent", an_counter_max(d->utilization), 2);
-    key_number(j, "memory_peak_bytes", an_counter_max(d->memory), 0);
-    key_number(j, "memory_total_bytes", an_counter_max(d->memory_total), 0);
-    key_number(j, "power_w", an_counter_mean_or_nan(d->power), 3);
-    key_number(j, "power_max_w", an_counter_max(d->power), 3);
-    key_number(j, "temperature_max_c", an_counter_max(d->temperature), 1);
+    cm_json_key_string(j, "source", d->source);
+    cm_json_key_string(j, "kind", d->is_npu ? "npu" : "gpu");
+    cm_json_key_string(j, "name", d->name);
+    cm_json_key_string(j, "model", number < 0 ? NULL : an_machine_text(m, about, number, "name"));
+    cm_json_key_string(j, "driver",
+                       number < 0 ? NULL : an_machine_text(m, about, number, "driver"));
+    cm_json_key_number(j, "utilization_percent", an_counter_mean_or_nan(d->utilization), 2);
+    cm_json_key_number(j, "utilization_max_percent", an_counter_max(d->utilization), 2);
+    cm_json_key_number(j, "memory_peak_bytes", an_counter_max(d->memory), 0);
+    cm_json_key_number(j, "memory_total_bytes", an_counter_max(d->memory_total), 0);
+    cm_json_key_number(j, "power_w", an_counter_mean_or_nan(d->power), 3);
+    cm_json_key_number(j, "power_max_w", an_counter_max(d->power), 3);
+    cm_json_key_number(j, "temperature_max_c", an_counter_max(d->temperature), 1);
     json_throttling(j, d->throttle);
     cm_json_end(j);
 }
 
 // Runs and joules of one meter: all that it saw, by all runs that ended well.
-static void json_meter(cm_json *j, const an_meter *m, double runs, const vw_energy *e)
+static void json_meter(cm_json *j, const an_meter *m, const an_summary *s, double grams_per_kwh)
 {
+    double runs = vw_successful_runs(s);
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_text(j, "source", m->source);
-    key_text(j, "meter", m->name);
+    cm_json_key_string(j, "source", m->source);
+    cm_json_key_string(j, "meter", m->name);
     cm_json_key(j, "integrated_from_power");
     cm_json_bool(j, m->integrated);
-    key_number(j, "seconds", m->seconds, 3);
-    key_number(j, "joules", m->joules, 6);
-    key_number(j, "joules_per_run", runs > 0 ? m->joules / runs : (double)NAN, 9);
-    key_number(j, "runs_per_joule", runs > 0 ? runs / m->joules : (double)NAN, 6);
-    key_number(j, "flop_per_joule", e->flops / m->joules, 0);
-    key_number(j, "co2_g", m->joules / 3.6e6 * e->grams_per_kwh, 9);
+    cm_json_key_number(j, "seconds", m->seconds, 3);
+    cm_json_key_number(j, "joules", m->joules, 6);
+    cm_json_key_number(j, "joules_per_run", runs > 0 ? m->joules / runs : (double)NAN, 9);
+    cm_json_key_number(j, "runs_per_joule", runs > 0 ? runs / m->joules : (double)NAN, 6);
+    cm_json_key_number(j, "flop_per_joule", s->flops / m->joules, 0);
+    cm_json_key_number(j, "co2_g", m->joules / 3.6e6 * grams_per_kwh, 9);
     cm_json_end(j);
 }
 
@@ -103,9 +94,9 @@ static void json_gpu_use(cm_json *j, const an_counters *c)
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         cm_json_key(j, "process");
         cm_json_int(j, uses[i].process);
-        key_number(j, "packets", an_counter_max(uses[i].packets), 0);
-        key_number(j, "queued_s", an_counter_max(uses[i].queued), 9);
-        key_number(j, "engine_s", an_counter_max(uses[i].engine), 9);
+        cm_json_key_number(j, "packets", an_counter_max(uses[i].packets), 0);
+        cm_json_key_number(j, "queued_s", an_counter_max(uses[i].queued), 9);
+        cm_json_key_number(j, "engine_s", an_counter_max(uses[i].engine), 9);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -115,17 +106,17 @@ static void json_measurement(cm_json *j, const an_counter *n)
 {
     double sum = n->per_unit > 0 ? n->sum / (double)n->per_unit : (double)NAN;
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    key_text(j, "source", n->source);
+    cm_json_key_string(j, "source", n->source);
     cm_json_key(j, "process");
     cm_json_int(j, n->process);
-    key_text(j, "what", n->subject);
-    key_text(j, "unit", n->unit);
+    cm_json_key_string(j, "what", n->subject);
+    cm_json_key_string(j, "unit", n->unit);
     cm_json_key(j, "count");
     cm_json_uint(j, n->samples);
-    key_number(j, "sum", sum, 9);
-    key_number(j, "mean", sum / (double)n->samples, 9);
-    key_number(j, "min", an_counter_min(n), 9);
-    key_number(j, "max", an_counter_max(n), 9);
+    cm_json_key_number(j, "sum", sum, 9);
+    cm_json_key_number(j, "mean", sum / (double)n->samples, 9);
+    cm_json_key_number(j, "min", an_counter_min(n), 9);
+    cm_json_key_number(j, "max", an_counter_max(n), 9);
     cm_json_end(j);
 }
 
@@ -150,7 +141,7 @@ double vw_successful_runs(const an_summary *s)
     return runs;
 }
 
-void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy)
+void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh)
 {
     an_accelerator devices[AN_MAX_DEVICES];
     an_meter meters[AN_MAX_METERS];
@@ -158,8 +149,8 @@ void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy)
     size_t meter_count = an_meters(&s->counters, meters, AN_MAX_METERS);
     cm_json_key(j, "process");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_number(j, "cpu_percent", an_summary_cpu(s) * 100, 2);
-    key_number(j, "peak_rss_bytes", an_summary_peak_memory(s), 0);
+    cm_json_key_number(j, "cpu_percent", an_summary_cpu(s) * 100, 2);
+    cm_json_key_number(j, "peak_rss_bytes", an_summary_peak_memory(s), 0);
     cm_json_end(j);
     cm_json_key(j, "devices");
     cm_json_begin_array(j, device_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
@@ -169,7 +160,7 @@ void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy)
     cm_json_key(j, "energy");
     cm_json_begin_array(j, meter_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; i < meter_count; i++)
-        json_meter(j, &meters[i], vw_successful_runs(s), energy);
+        json_meter(j, &meters[i], s, grams_per_kwh);
     cm_json_end(j);
     json_zones(j, &s->counters);
     json_gpu_use(j, &s->counters);

@@ -95,8 +95,9 @@ static void write_device(vw_io *io, const an_machine *m, const an_accelerator *d
     write_source(io, d->source);
 }
 
-static void write_meter(vw_io *io, const an_meter *m, double runs, const vw_energy *e)
+static void write_meter(vw_io *io, const an_meter *m, const an_summary *s, double grams_per_kwh)
 {
+    double runs = vw_successful_runs(s);
     char text[32];
     cm_format_number(text, sizeof text, m->joules, 3);
     cm_out_text(&io->out, "Energy by ");
@@ -107,10 +108,10 @@ static void write_meter(vw_io *io, const an_meter *m, double runs, const vw_ener
     if (runs > 0)
         cm_out_printf(&io->out, ", %.4g J a run, %.4g runs a joule", m->joules / runs,
                       runs / m->joules);
-    if (an_known(e->flops))
-        cm_out_printf(&io->out, ", %.4g GFLOP a joule", e->flops / m->joules / 1e9);
-    if (an_known(e->grams_per_kwh))
-        cm_out_printf(&io->out, ", %.4g g of CO2", m->joules / 3.6e6 * e->grams_per_kwh);
+    if (an_known(s->flops))
+        cm_out_printf(&io->out, ", %.4g GFLOP a joule", s->flops / m->joules / 1e9);
+    if (an_known(grams_per_kwh))
+        cm_out_printf(&io->out, ", %.4g g of CO2", m->joules / 3.6e6 * grams_per_kwh);
     cm_out_char(&io->out, '\n');
 }
 
@@ -198,7 +199,7 @@ static void write_measurements(vw_io *io, const an_counters *c)
         cm_out_printf(&io->out, "and %zu more measurements; --json has them all\n", more);
 }
 
-void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy)
+void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh)
 {
     an_accelerator devices[DEVICE_LINES];
     an_meter meters[DEVICE_LINES];
@@ -212,7 +213,7 @@ void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy)
     write_gpu_use(io, s);
     write_measurements(io, &s->counters);
     for (size_t i = 0; i < meter_count; i++)
-        write_meter(io, &meters[i], vw_successful_runs(s), energy);
+        write_meter(io, &meters[i], s, grams_per_kwh);
     for (size_t i = 0; i < zone_count; i++)
         write_zone(io, &zones[i]);
     write_slowed(io, &s->counters);

@@ -13,17 +13,6 @@
 #define MAX_BARS    14 // between minimum and p99
 #define FEWEST_RUNS 10 // fewer say nothing as bars
 
-// The smallest of 1, 2, 5, 10, 20, 50, ... that covers low..top with at most MAX_BARS bars.
-static uint64_t choose_step(uint64_t low, uint64_t top)
-{
-    static const uint64_t factors[] = {1, 2, 5};
-    for (uint64_t power = 1; power < UINT64_MAX / 100; power *= 10)
-        for (size_t i = 0; i < 3; i++)
-            if (top / (power * factors[i]) - low / (power * factors[i]) < MAX_BARS)
-                return power * factors[i];
-    return 0;
-}
-
 static void draw_bar(vw_io *io, uint64_t count, uint64_t most)
 {
     vw_style_on(io, VW_MARK);
@@ -74,7 +63,7 @@ static bool count_bars(const cm_histogram *h, bars *b)
     uint64_t p99 = cm_histogram_percentile(h, 990000);
     uint64_t top = p99 > h->min ? p99 : h->max;
     memset(b, 0, sizeof *b);
-    b->step = choose_step(h->min, top);
+    b->step = cm_round_step(h->min, top, MAX_BARS);
     if (b->step == 0 || top > UINT64_MAX / 4)
         return false;
     b->low = h->min / b->step * b->step;

@@ -64,24 +64,6 @@ bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity)
     return false;
 }
 
-void vw_json_text(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text && text[0] ? text : NULL);
-}
-
-void vw_json_number(cm_json *j, const char *key, double value, int decimals)
-{
-    cm_json_key(j, key);
-    cm_json_number(j, value, decimals);
-}
-
-void vw_json_uint(cm_json *j, const char *key, uint64_t value)
-{
-    cm_json_key(j, key);
-    cm_json_uint(j, value);
-}
-
 void vw_json_domain(cm_json *j, const char *domain, const char *op_type)
 {
     cm_json_key(j, "domain");

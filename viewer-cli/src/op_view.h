@@ -27,10 +27,6 @@ void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
 // Which runs have operators where not all have: "slower than 50.00 ms"; false where all have.
 bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity);
 
-// A key and its value for JSON: null where it is "" or NAN.
-void vw_json_text(cm_json *j, const char *key, const char *text);
-void vw_json_number(cm_json *j, const char *key, double value, int decimals);
-void vw_json_uint(cm_json *j, const char *key, uint64_t value);
 // null where the type is not known; "" is ONNX's own domain.
 void vw_json_domain(cm_json *j, const char *domain, const char *op_type);
 

@@ -86,9 +86,9 @@ static void json_row(cm_json *j, const vw_ops *v, const an_op_row *row)
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     for (size_t i = 0; i < count; i++) {
         if (fields[i].kind == TEXT)
-            vw_json_text(j, fields[i].name, fields[i].text);
+            cm_json_key_text(j, fields[i].name, fields[i].text);
         else
-            vw_json_number(j, fields[i].name, fields[i].number, fields[i].decimals);
+            cm_json_key_number(j, fields[i].name, fields[i].number, fields[i].decimals);
     }
     cm_json_end(j);
 }
@@ -96,29 +96,29 @@ static void json_row(cm_json *j, const vw_ops *v, const an_op_row *row)
 static void json_head(cm_json *j, const vw_ops *v)
 {
     const an_op_sums *all = &v->table->all;
-    vw_json_text(j, "by", vw_op_by_name(v->choice.by));
-    vw_json_text(j, "sort", vw_op_sort_name(v->choice.sort));
-    vw_json_number(j, "session", id_or_none(v->choice.session, v->choice.has_session), 0);
-    vw_json_text(j, "filter", v->choice.filter);
+    cm_json_key_text(j, "by", vw_op_by_name(v->choice.by));
+    cm_json_key_text(j, "sort", vw_op_sort_name(v->choice.sort));
+    cm_json_key_number(j, "session", id_or_none(v->choice.session, v->choice.has_session), 0);
+    cm_json_key_text(j, "filter", v->choice.filter);
     cm_json_key(j, "runs");
     cm_json_begin_object(j, CM_JSON_INDENTED);
     char kept[64];
-    vw_json_uint(j, "count", v->runs.runs);
-    vw_json_text(j, "kept", vw_ops_kept(v->ops, kept, sizeof kept) ? kept : "");
-    vw_json_uint(j, "with_ops", v->runs.with_ops);
-    vw_json_number(j, "with_ops_us", us((double)v->runs.with_ops_ns), 3);
+    cm_json_key_uint(j, "count", v->runs.runs);
+    cm_json_key_text(j, "kept", vw_ops_kept(v->ops, kept, sizeof kept) ? kept : "");
+    cm_json_key_uint(j, "with_ops", v->runs.with_ops);
+    cm_json_key_number(j, "with_ops_us", us((double)v->runs.with_ops_ns), 3);
     cm_json_end(j);
     cm_json_key(j, "all");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_uint(j, "calls", all->calls);
-    vw_json_uint(j, "failed", all->failed);
-    vw_json_uint(j, "ambiguous", all->ambiguous);
-    vw_json_uint(j, "not_told_apart", an_ops_untold(v->ops));
-    vw_json_number(j, "self_us", us((double)all->self_ns), 3);
-    vw_json_number(j, "share_of_run_time", (double)all->self_ns / v->run_time_ns, 6);
-    vw_json_text(j, "time", an_op_time_name(an_op_time_of(all)));
-    vw_json_uint(j, "loading_calls", all->loading_calls);
-    vw_json_number(j, "loading_us", us((double)all->loading_ns), 3);
+    cm_json_key_uint(j, "calls", all->calls);
+    cm_json_key_uint(j, "failed", all->failed);
+    cm_json_key_uint(j, "ambiguous", all->ambiguous);
+    cm_json_key_uint(j, "not_told_apart", an_ops_untold(v->ops));
+    cm_json_key_number(j, "self_us", us((double)all->self_ns), 3);
+    cm_json_key_number(j, "share_of_run_time", (double)all->self_ns / v->run_time_ns, 6);
+    cm_json_key_text(j, "time", an_op_time_name(an_op_time_of(all)));
+    cm_json_key_uint(j, "loading_calls", all->loading_calls);
+    cm_json_key_number(j, "loading_us", us((double)all->loading_ns), 3);
     cm_json_end(j);
 }
 
@@ -135,7 +135,7 @@ void vw_ops_json(vw_io *io, const vw_ops *v)
     for (size_t i = 0; i < shown_rows(v); i++)
         json_row(j, v, &v->table->rows[i]);
     cm_json_end(j);
-    vw_json_uint(j, "more", v->table->row_count - shown_rows(v));
+    cm_json_key_uint(j, "more", v->table->row_count - shown_rows(v));
     vw_ops_flow_json(j, v);
     cm_json_end(j);
 }

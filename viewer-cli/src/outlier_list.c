@@ -150,8 +150,8 @@ static void list_json(vw_io *io, const an_outliers *o, uint64_t limit)
     cm_json json, *j = &json;
     cm_json_init(j, &io->out);
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_uint(j, "schema_version", 1);
-    vw_json_number(j, "factor", o->factor, 3);
+    cm_json_key_uint(j, "schema_version", 1);
+    cm_json_key_number(j, "factor", o->factor, 3);
     cm_json_key(j, "outliers");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < o->count && (!limit || i < limit); i++)

@@ -123,13 +123,14 @@ void vw_run_lane_legend(vw_io *io, const vw_run_lane *l)
 static void json_piece(cm_json *j, const vw_run_lane *l, const an_piece *p)
 {
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "state", an_doing_name(p->doing));
-    vw_json_number(j, "begin_us", ((double)p->begin_ns - (double)l->begin_ns) / 1e3, 3);
-    vw_json_number(j, "duration_us", ((double)p->end_ns - (double)p->begin_ns) / 1e3, 3);
-    vw_json_number(j, "cpu", p->doing == AN_DOING_RUN ? (double)p->detail : (double)NAN, 0);
-    vw_json_text(j, "preempted_by",
-                 p->doing == AN_DOING_PREEMPTED ? an_join_process_name(l->join, p->detail) : "");
-    vw_json_text(j, "reason", p->doing == AN_DOING_WAIT ? an_wait_reason_name(p->detail) : "");
+    cm_json_key_text(j, "state", an_doing_name(p->doing));
+    cm_json_key_number(j, "begin_us", ((double)p->begin_ns - (double)l->begin_ns) / 1e3, 3);
+    cm_json_key_number(j, "duration_us", ((double)p->end_ns - (double)p->begin_ns) / 1e3, 3);
+    cm_json_key_number(j, "cpu", p->doing == AN_DOING_RUN ? (double)p->detail : (double)NAN, 0);
+    cm_json_key_text(j, "preempted_by",
+                     p->doing == AN_DOING_PREEMPTED ? an_join_process_name(l->join, p->detail)
+                                                    : "");
+    cm_json_key_text(j, "reason", p->doing == AN_DOING_WAIT ? an_wait_reason_name(p->detail) : "");
     cm_json_end(j);
 }
 

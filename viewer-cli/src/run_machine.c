@@ -13,10 +13,10 @@ static void json_slices(cm_json *j, const char *key, const an_slices *s, const a
     for (size_t i = 0; i < s->count; i++) {
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         if (join)
-            vw_json_text(j, "program", an_join_process_name(join, s->of[i].key));
+            cm_json_key_text(j, "program", an_join_process_name(join, s->of[i].key));
         else
-            vw_json_text(j, "reason", an_wait_reason_name(s->of[i].key));
-        vw_json_number(j, "us", s->of[i].ns / 1e3, 3);
+            cm_json_key_text(j, "reason", an_wait_reason_name(s->of[i].key));
+        cm_json_key_number(j, "us", s->of[i].ns / 1e3, 3);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -30,11 +30,11 @@ static void json_others(cm_json *j, const an_joined *n)
         return;
     }
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_uint(j, "threads", n->other_threads);
-    vw_json_number(j, "on_cpu_us", n->other_on_cpu_ns / 1e3, 3);
-    vw_json_number(j, "ready_us", n->other_ready_ns / 1e3, 3);
-    vw_json_number(j, "preempted_us", n->other_preempted_ns / 1e3, 3);
-    vw_json_number(j, "waiting_us", n->other_waiting_ns / 1e3, 3);
+    cm_json_key_uint(j, "threads", n->other_threads);
+    cm_json_key_number(j, "on_cpu_us", n->other_on_cpu_ns / 1e3, 3);
+    cm_json_key_number(j, "ready_us", n->other_ready_ns / 1e3, 3);
+    cm_json_key_number(j, "preempted_us", n->other_preempted_ns / 1e3, 3);
+    cm_json_key_number(j, "waiting_us", n->other_waiting_ns / 1e3, 3);
     cm_json_end(j);
 }
 
@@ -42,29 +42,29 @@ void vw_run_machine_json(cm_json *j, const an_join *join, const an_joined *n)
 {
     cm_json_key(j, "machine");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "on_cpu_us", n->on_cpu_ns / 1e3, 3);
-    vw_json_number(j, "ready_us", n->ready_ns / 1e3, 3);
-    vw_json_number(j, "preempted_us", n->preempted_ns / 1e3, 3);
-    vw_json_number(j, "waiting_us", n->waiting_ns / 1e3, 3);
-    vw_json_number(j, "unknown_us", n->unknown_ns / 1e3, 3);
-    vw_json_number(j, "switches", n->switches, 0);
+    cm_json_key_number(j, "on_cpu_us", n->on_cpu_ns / 1e3, 3);
+    cm_json_key_number(j, "ready_us", n->ready_ns / 1e3, 3);
+    cm_json_key_number(j, "preempted_us", n->preempted_ns / 1e3, 3);
+    cm_json_key_number(j, "waiting_us", n->waiting_ns / 1e3, 3);
+    cm_json_key_number(j, "unknown_us", n->unknown_ns / 1e3, 3);
+    cm_json_key_number(j, "switches", n->switches, 0);
     json_slices(j, "preempted_by", &n->preempted_by, join);
     json_slices(j, "waits", &n->waits, NULL);
     json_others(j, n);
-    vw_json_number(j, "page_faults", n->page_faults, 0);
-    vw_json_number(j, "hard_faults", n->hard_faults, 0);
-    vw_json_number(j, "hard_fault_us", n->hard_fault_ns / 1e3, 3);
+    cm_json_key_number(j, "page_faults", n->page_faults, 0);
+    cm_json_key_number(j, "hard_faults", n->hard_faults, 0);
+    cm_json_key_number(j, "hard_fault_us", n->hard_fault_ns / 1e3, 3);
     cm_json_key(j, "fault_source");
     cm_json_string(j, an_fault_source_name(n->fault_source));
-    vw_json_number(j, "disk_transfers", n->disk_transfers, 0);
-    vw_json_number(j, "disk_us", n->disk_ns / 1e3, 3);
-    vw_json_number(j, "clock_percent", n->clock_percent, 1);
-    vw_json_number(j, "clock_mhz", n->clock_mhz, 0);
-    vw_json_number(j, "gpu_percent", n->gpu_percent, 1);
-    vw_json_number(j, "npu_percent", n->npu_percent, 1);
-    vw_json_number(j, "process_cpu_percent", n->process_cpu * 100, 1);
-    vw_json_number(j, "gap_us", n->gap_ns / 1e3, 3);
-    vw_json_number(j, "thread_gap_us", n->thread_gap_ns / 1e3, 3);
+    cm_json_key_number(j, "disk_transfers", n->disk_transfers, 0);
+    cm_json_key_number(j, "disk_us", n->disk_ns / 1e3, 3);
+    cm_json_key_number(j, "clock_percent", n->clock_percent, 1);
+    cm_json_key_number(j, "clock_mhz", n->clock_mhz, 0);
+    cm_json_key_number(j, "gpu_percent", n->gpu_percent, 1);
+    cm_json_key_number(j, "npu_percent", n->npu_percent, 1);
+    cm_json_key_number(j, "process_cpu_percent", n->process_cpu * 100, 1);
+    cm_json_key_number(j, "gap_us", n->gap_ns / 1e3, 3);
+    cm_json_key_number(j, "thread_gap_us", n->thread_gap_ns / 1e3, 3);
     cm_json_end(j);
 }
 

@@ -213,12 +213,6 @@ static void json_shape(vw_run_printer *p, const char *key, int64_t id)
     cm_json_end(j);
 }
 
-static void json_key_int(cm_json *j, const char *key, int64_t value)
-{
-    cm_json_key(j, key);
-    cm_json_int(j, value);
-}
-
 static void add_json(vw_run_printer *p, const vw_run *run, const an_joined *n)
 {
     cm_json *j = &p->json;
@@ -226,14 +220,14 @@ static void add_json(vw_run_printer *p, const vw_run *run, const an_joined *n)
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     cm_json_key(j, "begin_s");
     cm_json_number(j, (double)run->begin_ns / 1e9, 9);
-    json_key_int(j, "session", run->session);
-    json_key_int(j, "run", run->run);
-    json_key_int(j, "thread", run->thread);
+    cm_json_key_int(j, "session", run->session);
+    cm_json_key_int(j, "run", run->run);
+    cm_json_key_int(j, "thread", run->thread);
     cm_json_key(j, "latency_us");
     cm_json_number(j, (double)run->duration_ns / 1e3, 3);
     cm_json_key(j, "call");
     cm_json_string(j, an_call_name(run->call));
-    json_key_int(j, "status", run->status);
+    cm_json_key_int(j, "status", run->status);
     cm_json_key(j, "error");
     cm_json_string(j, run->status ? status_text(p, run->status) : NULL);
     cm_json_key(j, "message");
@@ -243,7 +237,7 @@ static void add_json(vw_run_printer *p, const vw_run *run, const an_joined *n)
         cm_json_int(j, batch);
     else
         cm_json_null(j);
-    json_key_int(j, "in_flight", run->in_flight);
+    cm_json_key_int(j, "in_flight", run->in_flight);
     json_shape(p, "inputs", run->inputs);
     json_shape(p, "outputs", run->outputs);
     vw_run_machine_json(j, p->join, n);

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "common/os.h"
 #include "output.h"
+#include "process_view.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,31 +39,15 @@ struct vw_serve_captures {
 
 // ---------------------------------------------------------------------------------------- listing
 
-static void text_member(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text[0] ? text : NULL);
-}
-
 static bool list_process(void *context, const inj_process *p)
 {
     cm_json *j = context;
     if (!p->ort_module[0])
         return true;
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    cm_json_key(j, "pid");
-    cm_json_uint(j, p->pid);
-    text_member(j, "name", p->name);
-    text_member(j, "ort_version", p->ort_version);
-    text_member(j, "ort_module", p->ort_module);
-    cm_json_key(j, "can_attach");
-    cm_json_bool(j, p->can_attach == CM_OK && !p->attached);
-    text_member(j, "why_not", p->why_not);
-    cm_json_key(j, "attached_by_pid");
-    if (p->attached)
-        cm_json_uint(j, p->collector_pid);
-    else
-        cm_json_null(j);
+    cm_json_key_uint(j, "pid", p->pid);
+    cm_json_key_text(j, "name", p->name);
+    vw_process_json(j, p);
     cm_json_end(j);
     return true;
 }

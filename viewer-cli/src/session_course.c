@@ -83,17 +83,17 @@ static void json_stability(cm_json *j, const an_session *n)
     bool known = n->series.count > 0 && an_session_stability(n, &s) == CM_OK;
     cm_json_key(j, "stability");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_uint(j, "warmup_runs", s.warmup_runs);
-    vw_json_uint(j, "left_out_runs", n->warmup_runs);
-    vw_json_number(j, "drift_percent", (s.drift.value - 1) * 100, 3);
-    vw_json_number(j, "low", s.drift.low > 0 ? (s.drift.low - 1) * 100 : (double)NAN, 3);
-    vw_json_number(j, "high", (s.drift.high - 1) * 100, 3);
-    vw_json_text(j, "verdict", known ? s.verdict : NULL);
+    cm_json_key_uint(j, "warmup_runs", s.warmup_runs);
+    cm_json_key_uint(j, "left_out_runs", n->warmup_runs);
+    cm_json_key_number(j, "drift_percent", (s.drift.value - 1) * 100, 3);
+    cm_json_key_number(j, "low", s.drift.low > 0 ? (s.drift.low - 1) * 100 : (double)NAN, 3);
+    cm_json_key_number(j, "high", (s.drift.high - 1) * 100, 3);
+    cm_json_key_text(j, "verdict", known ? s.verdict : NULL);
     cm_json_end(j);
     cm_json_key(j, "concurrency");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "mean", an_session_concurrency(n), 3);
-    vw_json_number(j, "max", n->runs ? (double)n->in_flight_max : (double)NAN, 0);
+    cm_json_key_number(j, "mean", an_session_concurrency(n), 3);
+    cm_json_key_number(j, "max", n->runs ? (double)n->in_flight_max : (double)NAN, 0);
     cm_json_end(j);
 }
 
@@ -105,11 +105,11 @@ static void json_times(cm_json *j, const char *key, const cm_histogram *h)
     } percentiles[] = {{"p50", 500000}, {"p90", 900000}, {"p95", 950000}, {"p99", 990000}};
     cm_json_key(j, key);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "mean", h->mean / 1e3, 3);
+    cm_json_key_number(j, "mean", h->mean / 1e3, 3);
     for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
-        vw_json_number(j, percentiles[i].key,
-                       (double)cm_histogram_percentile(h, percentiles[i].millionths) / 1e3, 3);
-    vw_json_number(j, "max", (double)h->max / 1e3, 3);
+        cm_json_key_number(j, percentiles[i].key,
+                           (double)cm_histogram_percentile(h, percentiles[i].millionths) / 1e3, 3);
+    cm_json_key_number(j, "max", (double)h->max / 1e3, 3);
     cm_json_end(j);
 }
 
@@ -122,10 +122,10 @@ static void json_generation(cm_json *j, const an_session *n)
         return;
     }
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_uint(j, "sequences", g->sequences);
-    vw_json_uint(j, "steps", g->steps);
-    vw_json_uint(j, "tokens", g->tokens);
-    vw_json_number(j, "tokens_per_s", an_generation_tokens_per_s(g), 3);
+    cm_json_key_uint(j, "sequences", g->sequences);
+    cm_json_key_uint(j, "steps", g->steps);
+    cm_json_key_uint(j, "tokens", g->tokens);
+    cm_json_key_number(j, "tokens_per_s", an_generation_tokens_per_s(g), 3);
     json_times(j, "first_token_us", &g->first_token_ns);
     json_times(j, "between_tokens_us", &g->between_ns);
     json_times(j, "step_run_us", &g->run_ns);
@@ -145,12 +145,12 @@ static void json_shapes(cm_json *j, const an_summary *s, const an_session *n)
         if (shape)
             an_shape_text(&text, shape);
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "inputs", cm_out_string(&text));
-        vw_json_uint(j, "runs", use->latency.count);
-        vw_json_number(j, "p50_us", (double)cm_histogram_percentile(&use->latency, 500000) / 1e3,
-                       3);
-        vw_json_number(j, "p99_us", (double)cm_histogram_percentile(&use->latency, 990000) / 1e3,
-                       3);
+        cm_json_key_text(j, "inputs", cm_out_string(&text));
+        cm_json_key_uint(j, "runs", use->latency.count);
+        cm_json_key_number(j, "p50_us",
+                           (double)cm_histogram_percentile(&use->latency, 500000) / 1e3, 3);
+        cm_json_key_number(j, "p99_us",
+                           (double)cm_histogram_percentile(&use->latency, 990000) / 1e3, 3);
         cm_json_end(j);
     }
     cm_json_end(j);

@@ -86,10 +86,10 @@ static void json_repeats(cm_json *j, const an_repeats *r)
         return;
     }
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_uint(j, "loads", r->loads);
-    vw_json_uint(j, "number", r->number);
-    vw_json_number(j, "first_ms", (double)r->first_ns / 1e6, 6);
-    vw_json_number(j, "later_median_ms", r->later_median_ns / 1e6, 6);
+    cm_json_key_uint(j, "loads", r->loads);
+    cm_json_key_uint(j, "number", r->number);
+    cm_json_key_number(j, "first_ms", (double)r->first_ns / 1e6, 6);
+    cm_json_key_number(j, "later_median_ms", r->later_median_ns / 1e6, 6);
     cm_json_end(j);
 }
 
@@ -99,12 +99,12 @@ void vw_session_loading_json(cm_json *j, const an_session *n)
     const an_loading *l = &n->loading;
     cm_json_key(j, "loading");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_number(j, "total_ms", an_session_load_ns(n) / 1e6, 6);
-    vw_json_number(j, "read_ms", known_ns(l->read_ns) / 1e6, 6);
-    vw_json_number(j, "optimise_ms", known_ns(l->optimise_ns) / 1e6, 6);
-    vw_json_number(j, "kernels_ms", known_ns(l->kernels_ns) / 1e6, 6);
-    vw_json_number(j, "first_run_ms", an_session_first_ns(n) / 1e6, 6);
-    vw_json_text(j, "source", sources[l->source >= 1 && l->source <= 3 ? l->source : 0]);
+    cm_json_key_number(j, "total_ms", an_session_load_ns(n) / 1e6, 6);
+    cm_json_key_number(j, "read_ms", known_ns(l->read_ns) / 1e6, 6);
+    cm_json_key_number(j, "optimise_ms", known_ns(l->optimise_ns) / 1e6, 6);
+    cm_json_key_number(j, "kernels_ms", known_ns(l->kernels_ns) / 1e6, 6);
+    cm_json_key_number(j, "first_run_ms", an_session_first_ns(n) / 1e6, 6);
+    cm_json_key_text(j, "source", sources[l->source >= 1 && l->source <= 3 ? l->source : 0]);
     json_repeats(j, &n->repeats);
     cm_json_end(j);
 }

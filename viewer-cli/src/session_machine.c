@@ -116,10 +116,10 @@ static void json_slices(cm_json *j, const char *key, const an_around_session *m,
     for (size_t i = 0; i < s->count; i++) {
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         if (names)
-            vw_json_text(j, "program", an_around_process_name(names, s->of[i].key));
+            cm_json_key_text(j, "program", an_around_process_name(names, s->of[i].key));
         else
-            vw_json_text(j, "reason", an_wait_reason_name(s->of[i].key));
-        vw_json_number(j, "share", an_around_share(m, s->of[i].ns), 6);
+            cm_json_key_text(j, "reason", an_wait_reason_name(s->of[i].key));
+        cm_json_key_number(j, "share", an_around_share(m, s->of[i].ns), 6);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -132,27 +132,27 @@ void vw_session_machine_json(cm_json *j, const an_summary *s, const an_session *
     m = m ? m : &nobody;
     cm_json_key(j, "machine");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_uint(j, "covered_runs", m->covered);
-    vw_json_number(j, "on_cpu_share", an_around_share(m, m->on_cpu_ns), 6);
-    vw_json_number(j, "ready_share", an_around_share(m, m->ready_ns), 6);
-    vw_json_number(j, "preempted_share", an_around_share(m, m->preempted_ns), 6);
-    vw_json_number(j, "waiting_share", an_around_share(m, m->waiting_ns), 6);
-    vw_json_number(j, "unknown_share", an_around_share(m, m->unknown_ns), 6);
-    vw_json_number(j, "switches_per_run", an_mean_of(m->switches), 3);
+    cm_json_key_uint(j, "covered_runs", m->covered);
+    cm_json_key_number(j, "on_cpu_share", an_around_share(m, m->on_cpu_ns), 6);
+    cm_json_key_number(j, "ready_share", an_around_share(m, m->ready_ns), 6);
+    cm_json_key_number(j, "preempted_share", an_around_share(m, m->preempted_ns), 6);
+    cm_json_key_number(j, "waiting_share", an_around_share(m, m->waiting_ns), 6);
+    cm_json_key_number(j, "unknown_share", an_around_share(m, m->unknown_ns), 6);
+    cm_json_key_number(j, "switches_per_run", an_mean_of(m->switches), 3);
     json_slices(j, "preempted_by", m, &m->preempted_by, s->around);
     json_slices(j, "waits", m, &m->waits, NULL);
-    vw_json_number(j, "page_faults_per_run", an_mean_of(m->page_faults), 3);
-    vw_json_number(j, "hard_faults_per_run", an_mean_of(m->hard_faults), 3);
+    cm_json_key_number(j, "page_faults_per_run", an_mean_of(m->page_faults), 3);
+    cm_json_key_number(j, "hard_faults_per_run", an_mean_of(m->hard_faults), 3);
     cm_json_key(j, "fault_source");
     cm_json_string(j, an_fault_source_name(m->fault_source));
-    vw_json_number(j, "disk_transfers_per_run", an_mean_of(m->disk_transfers), 3);
-    vw_json_number(j, "disk_us_per_run", an_mean_of(m->disk_ns) / 1e3, 3);
-    vw_json_number(j, "clock_percent", an_mean_of(m->clock_percent), 1);
-    vw_json_number(j, "clock_mhz", an_mean_of(m->clock_mhz), 0);
-    vw_json_number(j, "gpu_percent", an_mean_of(m->gpu_percent), 1);
-    vw_json_number(j, "npu_percent", an_mean_of(m->npu_percent), 1);
-    vw_json_number(j, "process_cpu_percent", an_mean_of(m->process_cpu) * 100, 1);
-    vw_json_number(j, "gap_us", an_mean_of(m->gap_ns) / 1e3, 3);
+    cm_json_key_number(j, "disk_transfers_per_run", an_mean_of(m->disk_transfers), 3);
+    cm_json_key_number(j, "disk_us_per_run", an_mean_of(m->disk_ns) / 1e3, 3);
+    cm_json_key_number(j, "clock_percent", an_mean_of(m->clock_percent), 1);
+    cm_json_key_number(j, "clock_mhz", an_mean_of(m->clock_mhz), 0);
+    cm_json_key_number(j, "gpu_percent", an_mean_of(m->gpu_percent), 1);
+    cm_json_key_number(j, "npu_percent", an_mean_of(m->npu_percent), 1);
+    cm_json_key_number(j, "process_cpu_percent", an_mean_of(m->process_cpu) * 100, 1);
+    cm_json_key_number(j, "gap_us", an_mean_of(m->gap_ns) / 1e3, 3);
     cm_json_end(j);
 }
 
@@ -198,14 +198,14 @@ void vw_session_flops_json(cm_json *j, const an_summary *s, const an_session *n)
 {
     an_meter meters[AN_MAX_METERS];
     size_t count = an_meters(&s->counters, meters, AN_MAX_METERS);
-    vw_json_number(j, "flops_per_run", an_session_flops_per_run(n), 0);
+    cm_json_key_number(j, "flops_per_run", an_session_flops_per_run(n), 0);
     cm_json_key(j, "flop_per_joule");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     for (size_t i = 0; i < count; i++) {
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "source", meters[i].source);
-        vw_json_text(j, "meter", meters[i].name);
-        vw_json_number(j, "value", an_session_flop_per_joule(s, n, meters[i].joules), 0);
+        cm_json_key_text(j, "source", meters[i].source);
+        cm_json_key_text(j, "meter", meters[i].name);
+        cm_json_key_number(j, "value", an_session_flop_per_joule(s, n, meters[i].joules), 0);
         cm_json_end(j);
     }
     cm_json_end(j);

@@ -108,9 +108,9 @@ static void json_spread(cm_json *j, const char *key, const cm_histogram *h, doub
     bool any = h && h->count;
     cm_json_key(j, key);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "mean", any ? h->mean : mean, 3);
-    vw_json_number(j, "p50", any ? (double)cm_histogram_percentile(h, 500000) : (double)NAN, 0);
-    vw_json_number(j, "max", any ? (double)h->max : (double)NAN, 0);
+    cm_json_key_number(j, "mean", any ? h->mean : mean, 3);
+    cm_json_key_number(j, "p50", any ? (double)cm_histogram_percentile(h, 500000) : (double)NAN, 0);
+    cm_json_key_number(j, "max", any ? (double)h->max : (double)NAN, 0);
     cm_json_end(j);
 }
 
@@ -118,11 +118,11 @@ static void json_growth(cm_json *j, const an_growth *g, bool known)
 {
     cm_json_key(j, "growth");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "verdict", known ? an_verdict_name(g->verdict) : NULL);
-    vw_json_number(j, "bytes_per_run", g->bytes_per_run, 3);
-    vw_json_number(j, "low", g->low, 3);
-    vw_json_number(j, "high", g->high, 3);
-    vw_json_number(j, "runs", known ? (double)g->runs : (double)NAN, 0);
+    cm_json_key_text(j, "verdict", known ? an_verdict_name(g->verdict) : NULL);
+    cm_json_key_number(j, "bytes_per_run", g->bytes_per_run, 3);
+    cm_json_key_number(j, "low", g->low, 3);
+    cm_json_key_number(j, "high", g->high, 3);
+    cm_json_key_number(j, "runs", known ? (double)g->runs : (double)NAN, 0);
     cm_json_end(j);
 }
 
@@ -145,20 +145,20 @@ void vw_session_memory_json(cm_json *j, const an_session *n)
         an_memory_get(n->memory, &f);
     cm_json_key(j, "memory");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_number(j, "arena_bytes", f.held_bytes, 0);
-    vw_json_number(j, "in_use_bytes", f.in_use_bytes, 0);
-    vw_json_number(j, "peak_bytes", f.peak_bytes, 0);
-    vw_json_number(j, "growth_bytes_per_run", f.growth.bytes_per_run, 3);
-    vw_json_number(j, "fragmentation_bytes", f.unused_bytes, 0);
-    vw_json_number(j, "fragmentation_share", f.unused_share, 6);
-    vw_json_number(j, "fragmentation_at_peak_bytes", f.unused_at_peak_bytes, 0);
-    vw_json_number(j, "fragmentation_at_peak_share", f.unused_at_peak_share, 6);
-    vw_json_number(j, "arena_grown_bytes", f.grown_bytes, 0);
-    vw_json_number(j, "arena_extensions", f.extensions, 0);
+    cm_json_key_number(j, "arena_bytes", f.held_bytes, 0);
+    cm_json_key_number(j, "in_use_bytes", f.in_use_bytes, 0);
+    cm_json_key_number(j, "peak_bytes", f.peak_bytes, 0);
+    cm_json_key_number(j, "growth_bytes_per_run", f.growth.bytes_per_run, 3);
+    cm_json_key_number(j, "fragmentation_bytes", f.unused_bytes, 0);
+    cm_json_key_number(j, "fragmentation_share", f.unused_share, 6);
+    cm_json_key_number(j, "fragmentation_at_peak_bytes", f.unused_at_peak_bytes, 0);
+    cm_json_key_number(j, "fragmentation_at_peak_share", f.unused_at_peak_share, 6);
+    cm_json_key_number(j, "arena_grown_bytes", f.grown_bytes, 0);
+    cm_json_key_number(j, "arena_extensions", f.extensions, 0);
     json_spread(j, "allocated_bytes_per_run", f.allocated, (double)NAN);
     json_spread(j, "allocations_per_run", f.allocations, f.allocations_per_run);
-    vw_json_number(j, "run_peak_bytes", f.run_peak_bytes, 0);
+    cm_json_key_number(j, "run_peak_bytes", f.run_peak_bytes, 0);
     json_growth(j, &f.growth, known);
-    vw_json_text(j, "source", known ? an_memory_source_name(f.source) : NULL);
+    cm_json_key_text(j, "source", known ? an_memory_source_name(f.source) : NULL);
     cm_json_end(j);
 }

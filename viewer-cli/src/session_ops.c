@@ -183,17 +183,17 @@ void vw_untold_ops_text(vw_io *io, const an_summary *s)
 static void json_op(cm_json *j, const an_op_table *nodes, const an_op_row *row)
 {
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "node", row->node);
-    vw_json_text(j, "op_type", row->op_type);
+    cm_json_key_text(j, "node", row->node);
+    cm_json_key_text(j, "op_type", row->op_type);
     vw_json_domain(j, row->domain, row->op_type);
-    vw_json_text(j, "provider", row->provider);
-    vw_json_uint(j, "calls", row->sums.calls);
-    vw_json_number(j, "total_us", (double)row->sums.total_ns / 1e3, 3);
-    vw_json_number(j, "self_us", (double)row->sums.self_ns / 1e3, 3);
-    vw_json_number(j, "mean_us", an_op_mean_ns(row) / 1e3, 3);
-    vw_json_number(j, "share", an_op_share(nodes, row), 6);
-    vw_json_number(j, "variation", an_op_variation(row), 6);
-    vw_json_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
+    cm_json_key_text(j, "provider", row->provider);
+    cm_json_key_uint(j, "calls", row->sums.calls);
+    cm_json_key_number(j, "total_us", (double)row->sums.total_ns / 1e3, 3);
+    cm_json_key_number(j, "self_us", (double)row->sums.self_ns / 1e3, 3);
+    cm_json_key_number(j, "mean_us", an_op_mean_ns(row) / 1e3, 3);
+    cm_json_key_number(j, "share", an_op_share(nodes, row), 6);
+    cm_json_key_number(j, "variation", an_op_variation(row), 6);
+    cm_json_key_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
     cm_json_end(j);
 }
 
@@ -240,10 +240,10 @@ static void json_placement(cm_json *j, const an_summary *s, const an_session *n)
     for (size_t i = 0; made && i < providers->row_count; i++) {
         const an_op_row *row = &providers->rows[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "provider", row->provider);
-        vw_json_uint(j, "nodes", row->nodes);
-        vw_json_number(j, "share", an_op_share(providers, row), 6);
-        vw_json_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
+        cm_json_key_text(j, "provider", row->provider);
+        cm_json_key_uint(j, "nodes", row->nodes);
+        cm_json_key_number(j, "share", an_op_share(providers, row), 6);
+        cm_json_key_text(j, "time", an_op_time_name(an_op_time_of(&row->sums)));
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -266,6 +266,6 @@ void vw_session_ops_json(cm_json *j, const an_summary *s, const an_session *n, s
     if (made)
         json_notes(j, s, n, nodes, most);
     cm_json_end(j);
-    vw_json_uint(j, "ops_runs", an_ops_runs_of(s->ops, n->id));
+    cm_json_key_uint(j, "ops_runs", an_ops_runs_of(s->ops, n->id));
     an_op_table_destroy(nodes);
 }

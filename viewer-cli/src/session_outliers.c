@@ -102,34 +102,34 @@ static void json_cause(cm_json *j, const an_cause *c)
         {AN_CAUSE_SLOW_OPERATOR, "excess_us", 1e3, 3},
     };
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "cause", an_cause_name(c->kind));
-    vw_json_number(j, "share", c->share, 4);
+    cm_json_key_text(j, "cause", an_cause_name(c->kind));
+    cm_json_key_number(j, "share", c->share, 4);
     cm_json_key(j, "measured");
     cm_json_bool(j, c->measured);
-    vw_json_text(j, "who", c->who);
+    cm_json_key_text(j, "who", c->who);
     bool other = c->kind == AN_CAUSE_OTHER_SESSION;
-    vw_json_number(j, "session", other ? (double)c->detail : (double)NAN, 0);
+    cm_json_key_number(j, "session", other ? (double)c->detail : (double)NAN, 0);
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
-        vw_json_number(j, amounts[i].key,
-                       amounts[i].kind == c->kind ? c->amount / amounts[i].per : (double)NAN,
-                       amounts[i].decimals);
+        cm_json_key_number(j, amounts[i].key,
+                           amounts[i].kind == c->kind ? c->amount / amounts[i].per : (double)NAN,
+                           amounts[i].decimals);
     cm_json_end(j);
 }
 
 void vw_outlier_json(cm_json *j, const an_outlier *o)
 {
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_number(j, "session", (double)o->session, 0);
-    vw_json_number(j, "run", (double)o->run, 0);
-    vw_json_number(j, "begin_s", (double)o->begin_ns / 1e9, 9);
-    vw_json_number(j, "latency_us", (double)o->duration_ns / 1e3, 3);
-    vw_json_number(j, "usual_us", o->usual_ns / 1e3, 3);
+    cm_json_key_number(j, "session", (double)o->session, 0);
+    cm_json_key_number(j, "run", (double)o->run, 0);
+    cm_json_key_number(j, "begin_s", (double)o->begin_ns / 1e9, 9);
+    cm_json_key_number(j, "latency_us", (double)o->duration_ns / 1e3, 3);
+    cm_json_key_number(j, "usual_us", o->usual_ns / 1e3, 3);
     cm_json_key(j, "causes");
     cm_json_begin_array(j, o->cause_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; i < o->cause_count; i++)
         json_cause(j, &o->causes[i]);
     cm_json_end(j);
-    vw_json_number(j, "unexplained_share", o->unexplained, 4);
+    cm_json_key_number(j, "unexplained_share", o->unexplained, 4);
     cm_json_end(j);
 }
 
@@ -137,19 +137,19 @@ static void json_groups(cm_json *j, const an_outliers *all, const an_session_out
 {
     cm_json_key(j, "outlier_causes");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_number(j, "factor", all ? all->factor : (double)NAN, 3);
-    vw_json_number(j, "usual_us", o ? o->usual_ns / 1e3 : (double)NAN, 3);
-    vw_json_uint(j, "runs", o ? o->outliers : 0);
-    vw_json_uint(j, "explained_runs", o ? o->explained : 0);
+    cm_json_key_number(j, "factor", all ? all->factor : (double)NAN, 3);
+    cm_json_key_number(j, "usual_us", o ? o->usual_ns / 1e3 : (double)NAN, 3);
+    cm_json_key_uint(j, "runs", o ? o->outliers : 0);
+    cm_json_key_uint(j, "explained_runs", o ? o->explained : 0);
     cm_json_key(j, "groups");
     cm_json_begin_array(j, o && o->group_count ? CM_JSON_INDENTED : CM_JSON_ONE_LINE);
     for (size_t i = 0; o && i < o->group_count; i++) {
         const an_outlier_group *g = &o->groups[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "cause", an_cause_name(g->kind));
-        vw_json_text(j, "who", g->who);
-        vw_json_uint(j, "runs", g->runs);
-        vw_json_number(j, "extra_us", g->extra_ns / 1e3, 3);
+        cm_json_key_text(j, "cause", an_cause_name(g->kind));
+        cm_json_key_text(j, "who", g->who);
+        cm_json_key_uint(j, "runs", g->runs);
+        cm_json_key_number(j, "extra_us", g->extra_ns / 1e3, 3);
         cm_json_end(j);
     }
     cm_json_end(j);

@@ -15,27 +15,15 @@
 
 // -------------------------------------------------------------------------------------------- JSON
 
-static void key_text(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text && text[0] ? text : NULL);
-}
-
-static void key_number(cm_json *j, const char *key, double value, int decimals)
-{
-    cm_json_key(j, key);
-    cm_json_number(j, value, decimals);
-}
-
 static void json_target(cm_json *j, const an_summary *s)
 {
     const an_process *p = an_summary_target(s);
     cm_json_key(j, "target");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_number(j, "pid", p && p->pid >= 0 ? (double)p->pid : (double)NAN, 0);
-    key_text(j, "program", p ? p->program : NULL);
+    cm_json_key_number(j, "pid", p && p->pid >= 0 ? (double)p->pid : (double)NAN, 0);
+    cm_json_key_text(j, "program", p ? p->program : NULL);
     bool known = p && p->ended && p->end_reason != 1;
-    key_number(j, "exit_code", known ? (double)p->exit_code : (double)NAN, 0);
+    cm_json_key_number(j, "exit_code", known ? (double)p->exit_code : (double)NAN, 0);
     cm_json_end(j);
 }
 
@@ -45,8 +33,8 @@ static void json_runtimes(cm_json *j, const an_summary *s)
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < s->module_count; i++) {
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        key_text(j, "version", s->modules[i].version);
-        key_text(j, "module", s->modules[i].path);
+        cm_json_key_text(j, "version", s->modules[i].version);
+        cm_json_key_text(j, "module", s->modules[i].path);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -88,16 +76,16 @@ static void json_latency(cm_json *j, const an_session *n)
     const cm_histogram *h = &n->latency;
     cm_json_key(j, "latency_us");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_number(j, "min", of_runs(h, (double)h->min), 3);
-    key_number(j, "mean", of_runs(h, h->mean), 3);
-    key_number(j, "stddev", us(an_session_stddev_ns(n)), 3);
+    cm_json_key_number(j, "min", of_runs(h, (double)h->min), 3);
+    cm_json_key_number(j, "mean", of_runs(h, h->mean), 3);
+    cm_json_key_number(j, "stddev", us(an_session_stddev_ns(n)), 3);
     for (size_t i = 0; i < PERCENTILE_COUNT; i++) {
         uint64_t value = cm_histogram_percentile(h, percentiles[i].millionths);
-        key_number(j, percentiles[i].key, of_runs(h, (double)value), 3);
+        cm_json_key_number(j, percentiles[i].key, of_runs(h, (double)value), 3);
     }
-    key_number(j, "max", of_runs(h, (double)h->max), 3);
-    key_number(j, "first", us(an_session_first_ns(n)), 3);
-    key_number(j, "jitter", us(an_session_jitter_ns(n)), 3);
+    cm_json_key_number(j, "max", of_runs(h, (double)h->max), 3);
+    cm_json_key_number(j, "first", us(an_session_first_ns(n)), 3);
+    cm_json_key_number(j, "jitter", us(an_session_jitter_ns(n)), 3);
     cm_json_end(j);
 }
 
@@ -113,11 +101,12 @@ static void json_batches(cm_json *j, const an_session *n)
         cm_json_int(j, b->size);
         cm_json_key(j, "runs");
         cm_json_uint(j, b->latency.count);
-        key_number(j, "p50_us", p50_us, 3);
-        key_number(j, "per_sample_us", b->size > 0 ? p50_us / (double)b->size : (double)NAN, 3);
-        key_number(j, "peak_bytes", an_batch_peak_bytes(b), 0);
-        key_number(j, "bytes_per_sample", an_batch_bytes_per_sample(b), 0);
-        key_number(j, "samples_per_mb", an_batch_samples_per_mb(b), 3);
+        cm_json_key_number(j, "p50_us", p50_us, 3);
+        cm_json_key_number(j, "per_sample_us", b->size > 0 ? p50_us / (double)b->size : (double)NAN,
+                           3);
+        cm_json_key_number(j, "peak_bytes", an_batch_peak_bytes(b), 0);
+        cm_json_key_number(j, "bytes_per_sample", an_batch_bytes_per_sample(b), 0);
+        cm_json_key_number(j, "samples_per_mb", an_batch_samples_per_mb(b), 3);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -132,10 +121,10 @@ static void json_devices(cm_json *j, const an_summary *s, const an_session *n)
         if (d->session != n->id)
             continue;
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        key_text(j, "provider", d->provider);
-        key_text(j, "type", d->type);
-        key_text(j, "vendor", d->vendor);
-        key_number(j, "nodes", d->nodes >= 0 ? (double)d->nodes : (double)NAN, 0);
+        cm_json_key_text(j, "provider", d->provider);
+        cm_json_key_text(j, "type", d->type);
+        cm_json_key_text(j, "vendor", d->vendor);
+        cm_json_key_number(j, "nodes", d->nodes >= 0 ? (double)d->nodes : (double)NAN, 0);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -147,14 +136,14 @@ static void json_session(cm_json *j, const an_summary *s, const an_session *n,
     cm_json_begin_object(j, CM_JSON_INDENTED);
     cm_json_key(j, "id");
     cm_json_int(j, n->id);
-    key_text(j, "model", n->model);
+    cm_json_key_text(j, "model", n->model);
     json_providers(j, n->providers);
-    key_number(j, "load_ms", an_session_load_ns(n) / 1e6, 6);
+    cm_json_key_number(j, "load_ms", an_session_load_ns(n) / 1e6, 6);
     cm_json_key(j, "runs");
     cm_json_uint(j, n->runs);
     cm_json_key(j, "failed_runs");
     cm_json_uint(j, n->failed_runs);
-    key_number(j, "throughput_per_s", an_session_throughput(n), 3);
+    cm_json_key_number(j, "throughput_per_s", an_session_throughput(n), 3);
     json_latency(j, n);
     json_devices(j, s, n);
     vw_session_loading_json(j, n);
@@ -175,13 +164,13 @@ static void json_messages(cm_json *j, const an_summary *s)
     for (size_t i = 0; i < s->message_count; i++) {
         const an_message *m = &s->messages[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        key_text(j, "level", an_level_name(m->level));
-        key_text(j, "source", m->from_event ? "event" : "log");
-        key_number(j, "session", m->session ? (double)m->session : (double)NAN, 0);
-        key_number(j, "first_run", m->of_runs ? (double)m->first_run : (double)NAN, 0);
+        cm_json_key_text(j, "level", an_level_name(m->level));
+        cm_json_key_text(j, "source", m->from_event ? "event" : "log");
+        cm_json_key_number(j, "session", m->session ? (double)m->session : (double)NAN, 0);
+        cm_json_key_number(j, "first_run", m->of_runs ? (double)m->first_run : (double)NAN, 0);
         cm_json_key(j, "count");
         cm_json_uint(j, m->count);
-        key_text(j, "text", m->text);
+        cm_json_key_text(j, "text", m->text);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -195,14 +184,14 @@ static bool is_shown(const an_session *n, const vw_summary_limits *limits)
            (!limits->sessions || cm_map_find(limits->sessions, n->id, &found));
 }
 
-void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy)
+void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh)
 {
     vw_summary_json_within(
-        io, s, energy,
+        io, s, grams_per_kwh,
         &(vw_summary_limits){NULL, VW_SUMMARY_OPS, VW_SUMMARY_OUTLIERS, VW_SUMMARY_THREADS});
 }
 
-void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
+void vw_summary_json_within(vw_io *io, const an_summary *s, double grams_per_kwh,
                             const vw_summary_limits *limits)
 {
     cm_json json, *j = &json;
@@ -210,18 +199,18 @@ void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *ene
     cm_json_begin_object(j, CM_JSON_INDENTED);
     cm_json_key(j, "schema_version");
     cm_json_int(j, 1);
-    key_text(j, "ortscope_version", ORTSCOPE_VERSION);
+    cm_json_key_text(j, "ortscope_version", ORTSCOPE_VERSION);
     json_target(j, s);
     json_runtimes(j, s);
     vw_machine_json(j, &s->machine);
-    key_number(j, "duration_s", (double)s->end_ns / 1e9, 9);
+    cm_json_key_number(j, "duration_s", (double)s->end_ns / 1e9, 9);
     cm_json_key(j, "lost_events");
     cm_json_uint(j, s->lost_total);
     int64_t overhead = an_summary_overhead_ns(s);
     cm_json_key(j, "overhead");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_number(j, "per_run_ns", overhead >= 0 ? (double)overhead : (double)NAN, 0);
-    key_number(j, "share", an_summary_overhead_share(s), 9);
+    cm_json_key_number(j, "per_run_ns", overhead >= 0 ? (double)overhead : (double)NAN, 0);
+    cm_json_key_number(j, "share", an_summary_overhead_share(s), 9);
     cm_json_end(j);
     cm_json_key(j, "sessions");
     cm_json_begin_array(j, CM_JSON_INDENTED);
@@ -229,7 +218,7 @@ void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *ene
         if (is_shown(&s->sessions[i], limits))
             json_session(j, s, &s->sessions[i], limits);
     cm_json_end(j);
-    vw_counters_json(j, s, energy);
+    vw_counters_json(j, s, grams_per_kwh);
     vw_threads_json(j, s, limits->threads);
     json_messages(j, s);
     cm_json_key(j, "ort_events");

@@ -359,7 +359,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     write_modules(io, s);
     write_capture(io, s, header);
     vw_machine_text(io, &s->machine);
-    vw_counters_text(io, s, &choice->energy);
+    vw_counters_text(io, s, choice->grams_per_kwh);
     write_totals(io, s);
     write_sessions(io, s, choice);
     vw_untold_ops_text(io, s);

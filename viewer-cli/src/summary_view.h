@@ -6,23 +6,17 @@
 #include "common/json.h"
 #include "output.h"
 
-// What joules are compared with; NAN where nobody told.
-typedef struct vw_energy {
-    double grams_per_kwh; // of CO2
-    double flops;         // of all runs
-} vw_energy;
-
 typedef struct vw_summary_choice {
     bool has_session;
-    int64_t session; // only this one
-    bool all;        // every session in full
-    vw_energy energy;
-    const char *path; // of the recording, for the command that comes next; NULL: none is named
+    int64_t session;      // only this one
+    bool all;             // every session in full
+    double grams_per_kwh; // of CO2, to compare joules with; NAN where nobody told
+    const char *path;     // of the recording, for the command that comes next; NULL: none is named
 } vw_summary_choice;
 
 void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
                      const vw_summary_choice *choice);
-void vw_summary_json(vw_io *io, const an_summary *s, const vw_energy *energy);
+void vw_summary_json(vw_io *io, const an_summary *s, double grams_per_kwh);
 // The same of some sessions and with so many operators and outliers of each, and so many threads.
 #define VW_SUMMARY_OPS      1000
 #define VW_SUMMARY_OUTLIERS 200
@@ -31,7 +25,7 @@ typedef struct vw_summary_limits {
     const cm_map *sessions; // by id; NULL: all
     size_t ops, outliers, threads;
 } vw_summary_limits;
-void vw_summary_json_within(vw_io *io, const an_summary *s, const vw_energy *energy,
+void vw_summary_json_within(vw_io *io, const an_summary *s, double grams_per_kwh,
                             const vw_summary_limits *limits);
 void vw_summary_csv(vw_io *io, const an_summary *s);
 
@@ -42,11 +36,8 @@ void vw_latency_bars(vw_io *io, const cm_histogram *h);
 void vw_session_spark_text(vw_io *io, const an_session *n);
 
 // What the target took of the machine, devices and energy; nothing where nobody counted.
-void vw_counters_text(vw_io *io, const an_summary *s, const vw_energy *energy);
-void vw_counters_json(cm_json *j, const an_summary *s, const vw_energy *energy);
-// FLOPs of all operators of the file for which there is a formula; NAN unless all of them are known
-// and there is a meter to compare them with. Reads the file once more.
-double vw_summary_flops(const char *path, const an_summary *s);
+void vw_counters_text(vw_io *io, const an_summary *s, double grams_per_kwh);
+void vw_counters_json(cm_json *j, const an_summary *s, double grams_per_kwh);
 // The machine that it was recorded on; nothing, or null, where the file does not tell.
 void vw_machine_text(vw_io *io, const an_machine *m);
 void vw_machine_json(cm_json *j, const an_machine *m);

@@ -102,23 +102,23 @@ void vw_threads_text(vw_io *io, const an_summary *s)
 
 static void json_times(cm_json *j, const an_thread_times *n)
 {
-    vw_json_number(j, "on_cpu_us", n->on_cpu_ns / 1e3, 3);
-    vw_json_number(j, "ready_us", n->ready_ns / 1e3, 3);
-    vw_json_number(j, "preempted_us", n->preempted_ns / 1e3, 3);
-    vw_json_number(j, "waiting_us", n->waiting_ns / 1e3, 3);
-    vw_json_number(j, "unknown_us", n->unknown_ns / 1e3, 3);
-    vw_json_uint(j, "switches", n->switches);
-    vw_json_uint(j, "samples", n->samples);
-    vw_json_number(j, "sampled_us", n->sampled_ns / 1e3, 3);
+    cm_json_key_number(j, "on_cpu_us", n->on_cpu_ns / 1e3, 3);
+    cm_json_key_number(j, "ready_us", n->ready_ns / 1e3, 3);
+    cm_json_key_number(j, "preempted_us", n->preempted_ns / 1e3, 3);
+    cm_json_key_number(j, "waiting_us", n->waiting_ns / 1e3, 3);
+    cm_json_key_number(j, "unknown_us", n->unknown_ns / 1e3, 3);
+    cm_json_key_uint(j, "switches", n->switches);
+    cm_json_key_uint(j, "samples", n->samples);
+    cm_json_key_number(j, "sampled_us", n->sampled_ns / 1e3, 3);
 }
 
 static void json_thread(cm_json *j, const an_thread_times *n)
 {
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "thread", (double)n->thread, 0);
-    vw_json_text(j, "name", n->name);
-    vw_json_number(j, "pid", n->pid >= 0 ? (double)n->pid : (double)NAN, 0);
-    vw_json_text(j, "program", n->program);
+    cm_json_key_number(j, "thread", (double)n->thread, 0);
+    cm_json_key_text(j, "name", n->name);
+    cm_json_key_number(j, "pid", n->pid >= 0 ? (double)n->pid : (double)NAN, 0);
+    cm_json_key_text(j, "program", n->program);
     json_times(j, n);
     cm_json_end(j);
 }
@@ -133,7 +133,7 @@ void vw_threads_json(cm_json *j, const an_summary *s, size_t most)
     }
     size_t count = an_threads_count(t), shown = count < most ? count : most;
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_number(j, "profile_interval_us", an_threads_interval_ns(t) / 1e3, 3);
+    cm_json_key_number(j, "profile_interval_us", an_threads_interval_ns(t) / 1e3, 3);
     cm_json_key(j, "idle");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     json_times(j, an_threads_idle(t));
@@ -143,7 +143,7 @@ void vw_threads_json(cm_json *j, const an_summary *s, size_t most)
     for (size_t i = 0; i < shown; i++)
         json_thread(j, an_threads_get(t, i));
     cm_json_end(j);
-    vw_json_uint(j, "more", count - shown);
-    vw_json_uint(j, "left_out_rows", an_threads_left_out(t));
+    cm_json_key_uint(j, "more", count - shown);
+    cm_json_key_uint(j, "left_out_rows", an_threads_left_out(t));
     cm_json_end(j);
 }

@@ -309,32 +309,27 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, const char *path, size_t 
 
 // -------------------------------------------------------------------------------------------- JSON
 
-static void key_int(cm_json *j, const char *key, int64_t value)
-{
-    cm_json_key(j, key);
-    cm_json_int(j, value);
-}
-
 static void json_op(cm_json *j, const vw_timeline *t, const vw_timeline_op *op)
 {
     const vw_timeline_kernel *k = kernel_of(t, op);
     const char *op_type = string_of(t, k->op_type);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "node", string_of(t, k->node));
-    vw_json_text(j, "op_type", op_type);
+    cm_json_key_text(j, "node", string_of(t, k->node));
+    cm_json_key_text(j, "op_type", op_type);
     vw_json_domain(j, string_of(t, k->domain), op_type);
-    vw_json_text(j, "provider", string_of(t, k->provider));
-    key_int(j, "thread", op->thread);
-    key_int(j, "depth", op->depth);
-    vw_json_number(j, "begin_us", offset_ns(t, op) / 1e3, 3);
-    vw_json_number(j, "duration_us", (double)op->duration_ns / 1e3, 3);
-    vw_json_number(j, "self_us", (double)op->self_ns / 1e3, 3);
+    cm_json_key_text(j, "provider", string_of(t, k->provider));
+    cm_json_key_int(j, "thread", op->thread);
+    cm_json_key_int(j, "depth", op->depth);
+    cm_json_key_number(j, "begin_us", offset_ns(t, op) / 1e3, 3);
+    cm_json_key_number(j, "duration_us", (double)op->duration_ns / 1e3, 3);
+    cm_json_key_number(j, "self_us", (double)op->self_ns / 1e3, 3);
     bool counted = t->allocs.count > 0;
-    vw_json_number(j, "allocations", counted ? (double)op->allocations : (double)NAN, 0);
-    vw_json_number(j, "allocated_bytes", counted ? op->allocated_bytes : (double)NAN, 0);
+    cm_json_key_number(j, "allocations", counted ? (double)op->allocations : (double)NAN, 0);
+    cm_json_key_number(j, "allocated_bytes", counted ? op->allocated_bytes : (double)NAN, 0);
     cm_json_key(j, "failed");
     cm_json_bool(j, op->failed);
-    vw_json_text(j, "time", an_op_time_name(k->submits ? AN_TIME_SUBMISSION : AN_TIME_EXECUTION));
+    cm_json_key_text(j, "time",
+                     an_op_time_name(k->submits ? AN_TIME_SUBMISSION : AN_TIME_EXECUTION));
     cm_json_end(j);
 }
 
@@ -346,12 +341,12 @@ static void json_memory(cm_json *j, const vw_run_allocs *a)
         return;
     }
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    vw_json_uint(j, "allocations", a->allocations);
-    vw_json_uint(j, "releases", a->releases);
-    vw_json_number(j, "allocated_bytes", a->allocated_bytes, 0);
-    vw_json_number(j, "released_bytes", a->released_bytes, 0);
-    vw_json_number(j, "peak_bytes", a->peak_bytes, 0);
-    vw_json_number(j, "left_bytes", a->allocated_bytes - a->released_bytes, 0);
+    cm_json_key_uint(j, "allocations", a->allocations);
+    cm_json_key_uint(j, "releases", a->releases);
+    cm_json_key_number(j, "allocated_bytes", a->allocated_bytes, 0);
+    cm_json_key_number(j, "released_bytes", a->released_bytes, 0);
+    cm_json_key_number(j, "peak_bytes", a->peak_bytes, 0);
+    cm_json_key_number(j, "left_bytes", a->allocated_bytes - a->released_bytes, 0);
     cm_json_end(j);
 }
 
@@ -360,13 +355,13 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
     cm_json json, *j = &json;
     cm_json_init(j, &io->out);
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    key_int(j, "schema_version", 1);
-    key_int(j, "session", t->session);
-    key_int(j, "run", t->run);
-    vw_json_number(j, "begin_s", (double)t->begin_ns / 1e9, 9);
-    vw_json_number(j, "latency_us", (double)t->duration_ns / 1e3, 3);
-    key_int(j, "status", t->status);
-    key_int(j, "thread", t->thread);
+    cm_json_key_int(j, "schema_version", 1);
+    cm_json_key_int(j, "session", t->session);
+    cm_json_key_int(j, "run", t->run);
+    cm_json_key_number(j, "begin_s", (double)t->begin_ns / 1e9, 9);
+    cm_json_key_number(j, "latency_us", (double)t->duration_ns / 1e3, 3);
+    cm_json_key_int(j, "status", t->status);
+    cm_json_key_int(j, "thread", t->thread);
     json_memory(j, &t->allocs);
     vw_run_lane_json(j, &t->lane);
     cm_json_key(j, "ops");
@@ -375,6 +370,6 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
         if (t->ops[i].shown)
             json_op(j, t, &t->ops[i]);
     cm_json_end(j);
-    vw_json_uint(j, "more", hidden + t->ops_left_out);
+    cm_json_key_uint(j, "more", hidden + t->ops_left_out);
     cm_json_end(j);
 }

@@ -180,6 +180,7 @@ typedef struct an_summary {
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
     int64_t end_ns;
+    double flops;                 // of all runs; NAN as in an_session
     size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES
     size_t joined_runs;           // of all sessions: room for them
     char *damage;                 // NULL: the file is whole

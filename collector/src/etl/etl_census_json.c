@@ -9,18 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_uint(cm_json *j, const char *key, uint64_t value)
-{
-    cm_json_key(j, key);
-    cm_json_uint(j, value);
-}
-
-static void put_text(cm_json *j, const char *key, const char *text)
-{
-    cm_json_key(j, key);
-    cm_json_string(j, text);
-}
-
 static void put_time(cm_json *j, const char *key, bool known, int64_t value)
 {
     cm_json_key(j, key);
@@ -37,30 +25,30 @@ static void put_header(cm_json *j, const co_etl_header *h)
              h->version[3]);
     cm_json_key(j, "logfile_header");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_uint(j, "BufferSize", h->buffer_size);
-    put_text(j, "Version", version);
-    put_uint(j, "ProviderVersion", h->build);
-    put_uint(j, "NumberOfProcessors", h->processors);
-    put_uint(j, "EndTime", h->end_time);
-    put_uint(j, "TimerResolution", h->timer_resolution);
-    put_uint(j, "MaximumFileSize", h->maximum_file_size);
-    put_uint(j, "LogFileMode", h->mode);
-    put_uint(j, "BuffersWritten", h->buffers_written);
-    put_uint(j, "StartBuffers", h->start_buffers);
-    put_uint(j, "PointerSize", h->pointer_size);
-    put_uint(j, "EventsLost", h->events_lost);
-    put_uint(j, "CpuSpeedInMHz", h->cpu_mhz);
-    put_uint(j, "LoggerNamePtr", h->logger_name_pointer);
-    put_uint(j, "LogFileNamePtr", h->file_name_pointer);
+    cm_json_key_uint(j, "BufferSize", h->buffer_size);
+    cm_json_key_string(j, "Version", version);
+    cm_json_key_uint(j, "ProviderVersion", h->build);
+    cm_json_key_uint(j, "NumberOfProcessors", h->processors);
+    cm_json_key_uint(j, "EndTime", h->end_time);
+    cm_json_key_uint(j, "TimerResolution", h->timer_resolution);
+    cm_json_key_uint(j, "MaximumFileSize", h->maximum_file_size);
+    cm_json_key_uint(j, "LogFileMode", h->mode);
+    cm_json_key_uint(j, "BuffersWritten", h->buffers_written);
+    cm_json_key_uint(j, "StartBuffers", h->start_buffers);
+    cm_json_key_uint(j, "PointerSize", h->pointer_size);
+    cm_json_key_uint(j, "EventsLost", h->events_lost);
+    cm_json_key_uint(j, "CpuSpeedInMHz", h->cpu_mhz);
+    cm_json_key_uint(j, "LoggerNamePtr", h->logger_name_pointer);
+    cm_json_key_uint(j, "LogFileNamePtr", h->file_name_pointer);
     put_time(j, "TimeZoneBias", true, h->time_zone_bias);
-    put_text(j, "TimeZoneStandardName", h->time_zone);
-    put_uint(j, "BootTime", h->boot_time);
+    cm_json_key_string(j, "TimeZoneStandardName", h->time_zone);
+    cm_json_key_uint(j, "BootTime", h->boot_time);
     put_time(j, "PerfFreq", true, h->perf_freq);
-    put_uint(j, "StartTime", h->start_time);
-    put_uint(j, "ReservedFlags", h->clock);
-    put_uint(j, "BuffersLost", h->buffers_lost);
-    put_text(j, "LoggerName", h->logger_name);
-    put_text(j, "LogFileName", h->file_name);
+    cm_json_key_uint(j, "StartTime", h->start_time);
+    cm_json_key_uint(j, "ReservedFlags", h->clock);
+    cm_json_key_uint(j, "BuffersLost", h->buffers_lost);
+    cm_json_key_string(j, "LoggerName", h->logger_name);
+    cm_json_key_string(j, "LogFileName", h->file_name);
     cm_json_end(j);
 }
 
@@ -70,10 +58,10 @@ static void put_clock(cm_json *j, const co_etl_header *h)
     put_time(j, "first_event_timestamp", true, h->first_time);
     cm_json_key(j, "clock");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_uint(j, "type", h->clock);
-    put_text(j, "name", names[h->clock < 4 ? h->clock : 0]);
+    cm_json_key_uint(j, "type", h->clock);
+    cm_json_key_string(j, "name", names[h->clock < 4 ? h->clock : 0]);
     put_time(j, "perf_freq", true, h->perf_freq);
-    put_uint(j, "start_filetime", h->start_time);
+    cm_json_key_uint(j, "start_filetime", h->start_time);
     put_time(j, "start_ts", true, h->first_time);
     cm_json_end(j);
 }
@@ -114,7 +102,7 @@ static void put_tally(cm_json *j, const char *key, const cm_map *map, const char
     for (size_t i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, format[0] == 'x' ? "0x%04" PRIx64 : "%" PRIu64, pairs[i].key);
-        put_uint(j, name, pairs[i].count);
+        cm_json_key_uint(j, name, pairs[i].count);
     }
     cm_json_end(j);
     free(pairs);
@@ -125,7 +113,7 @@ static void put_buffers(cm_json *j, const co_etl_census *c)
     bool any = c->buffer_count != 0;
     cm_json_key(j, "buffers");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_uint(j, "count", c->buffer_count);
+    cm_json_key_uint(j, "count", c->buffer_count);
     put_tally(j, "by_type", &c->buffer_types, "d");
     put_tally(j, "by_flag", &c->buffer_flags, "x");
     put_tally(j, "by_cpu", &c->buffer_cpus, "d");
@@ -187,9 +175,9 @@ static void put_providers(cm_json *j, const co_etl_census *c)
         if (p->count == 0)
             continue;
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        put_text(j, "provider", p->has_guid ? guid : NULL);
-        put_text(j, "name", co_etl_census_name(p));
-        put_uint(j, "count", p->count);
+        cm_json_key_string(j, "provider", p->has_guid ? guid : NULL);
+        cm_json_key_string(j, "name", co_etl_census_name(p));
+        cm_json_key_uint(j, "count", p->count);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -206,7 +194,7 @@ static void put_array(cm_json *j, const char *key, const uint64_t *counts, size_
             continue;
         snprintf(name, sizeof name, hex ? "0x%02x%s%s" : "%u%s%s", i, name_of ? " " : "",
                  name_of ? name_of(i) : "");
-        put_uint(j, name, counts[i]);
+        cm_json_key_uint(j, name, counts[i]);
     }
     cm_json_end(j);
 }
@@ -216,21 +204,21 @@ static void put_events(cm_json *j, const co_etl_census *c)
     bool absolute = c->timed && co_etl_has_time(c->header);
     cm_json_key(j, "events");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_uint(j, "total", c->event_count);
+    cm_json_key_uint(j, "total", c->event_count);
     put_providers(j, c);
     put_array(j, "by_header", c->by_header, 256, header_name, true);
     put_time(j, "filetime_min", absolute, (int64_t)co_etl_filetime(c->header, c->time_min));
     put_time(j, "filetime_max", absolute, (int64_t)co_etl_filetime(c->header, c->time_max));
     put_time(j, "ts_min", c->timed, c->time_min);
     put_time(j, "ts_max", c->timed, c->time_max);
-    put_uint(j, "distinct_pids", c->pids.count);
-    put_uint(j, "distinct_tids", c->tids.count);
-    put_uint(j, "user_bytes", c->user_bytes);
-    put_uint(j, "non_monotonic_within_buffer", c->unordered_in_buffer);
-    put_uint(j, "non_monotonic_per_cpu_file_order", c->unordered_in_cpu);
+    cm_json_key_uint(j, "distinct_pids", c->pids.count);
+    cm_json_key_uint(j, "distinct_tids", c->tids.count);
+    cm_json_key_uint(j, "user_bytes", c->user_bytes);
+    cm_json_key_uint(j, "non_monotonic_within_buffer", c->unordered_in_buffer);
+    cm_json_key_uint(j, "non_monotonic_per_cpu_file_order", c->unordered_in_cpu);
     put_array(j, "channels", c->channels, 256, NULL, false);
     put_tally(j, "event_header_flags", &c->event_flags, "x");
-    put_uint(j, "with_activity_id", c->with_activity);
+    cm_json_key_uint(j, "with_activity_id", c->with_activity);
     cm_json_end(j);
 }
 
@@ -265,7 +253,7 @@ static void put_keys(cm_json *j, const co_etl_census *c)
     for (size_t i = 0; i < count; i++) {
         char name[96];
         key_name(c, pairs[i].key, name, sizeof name);
-        put_uint(j, name, pairs[i].count);
+        cm_json_key_uint(j, name, pairs[i].count);
     }
     cm_json_end(j);
     free(pairs);
@@ -275,7 +263,7 @@ static void put_keys(cm_json *j, const co_etl_census *c)
         char guid[CO_ETL_GUID_TEXT];
         co_etl_guid_text(c->providers[i].guid, guid);
         if (c->providers[i].by_guid)
-            put_uint(j, guid, c->providers[i].by_guid);
+            cm_json_key_uint(j, guid, c->providers[i].by_guid);
     }
     cm_json_end(j);
 }
@@ -290,10 +278,10 @@ static void put_schema(cm_json *j, const co_etl_census *c, const etl_schema *s)
         return;
     co_etl_guid_text(c->providers[s->provider].guid, guid);
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_text(j, "provider", guid);
+    cm_json_key_string(j, "provider", guid);
     cm_json_key(j, "name");
     cm_json_bytes(j, schema.name, schema.name_len);
-    put_uint(j, "count", s->count);
+    cm_json_key_uint(j, "count", s->count);
     cm_json_key(j, "fields");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (unsigned i = 0; i < schema.field_count; i++) {
@@ -301,8 +289,8 @@ static void put_schema(cm_json *j, const co_etl_census *c, const etl_schema *s)
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         cm_json_key(j, "name");
         cm_json_bytes(j, f->name, f->name_len);
-        put_uint(j, "intype", f->type);
-        put_uint(j, "outtype", f->out);
+        cm_json_key_uint(j, "intype", f->type);
+        cm_json_key_uint(j, "outtype", f->out);
         cm_json_key(j, "count");
         if (f->count == CO_TLG_FIXED)
             cm_json_uint(j, f->fixed_count);
@@ -321,9 +309,9 @@ static void put_tracelogging(cm_json *j, const co_etl_census *c)
     const etl_schema *schemas = (const etl_schema *)(const void *)c->schemas.data;
     cm_json_key(j, "tracelogging");
     cm_json_begin_object(j, CM_JSON_INDENTED);
-    put_uint(j, "decoded_ok", c->decoded);
-    put_uint(j, "errors", c->undecoded);
-    put_uint(j, "residual_bytes", c->residual_bytes);
+    cm_json_key_uint(j, "decoded_ok", c->decoded);
+    cm_json_key_uint(j, "errors", c->undecoded);
+    cm_json_key_uint(j, "residual_bytes", c->residual_bytes);
     cm_json_key(j, "events");
     cm_json_begin_array(j, CM_JSON_INDENTED);
     for (size_t i = 0; i < c->schemas.len / sizeof *schemas; i++)
@@ -349,8 +337,8 @@ void co_etl_census_json(const co_etl_census *c, cm_json *j)
 {
     put_header(j, c->header);
     put_clock(j, c->header);
-    put_uint(j, "lost_events", c->header->events_lost);
-    put_uint(j, "lost_buffers", c->header->buffers_lost);
+    cm_json_key_uint(j, "lost_events", c->header->events_lost);
+    cm_json_key_uint(j, "lost_buffers", c->header->buffers_lost);
     put_buffers(j, c);
     put_events(j, c);
     put_array(j, "extended_items", c->items, 32, item_name, false);
@@ -361,5 +349,5 @@ void co_etl_census_json(const co_etl_census *c, cm_json *j)
     for (uint64_t i = 0; i < c->damage_count && i < ETL_DAMAGE_TEXTS; i++)
         cm_json_string(j, c->damage[i]);
     cm_json_end(j);
-    put_uint(j, "error_count", c->damage_count);
+    cm_json_key_uint(j, "error_count", c->damage_count);
 }

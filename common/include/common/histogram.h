@@ -55,3 +55,7 @@ double cm_histogram_stddev(const cm_histogram *h);
 // How many values are in [low, high), to within one bucket at each border: a bucket counts where
 // its middle lies.
 uint64_t cm_histogram_count_between(const cm_histogram *h, uint64_t low, uint64_t high);
+
+// The smallest of 1, 2, 5, 10, 20, 50, ... as the width of bars that start at its multiples, so
+// that at most `most` of them cover low..top; 0 if there is none.
+uint64_t cm_round_step(uint64_t low, uint64_t top, uint64_t most);

@@ -45,3 +45,11 @@ void cm_json_uint(cm_json *j, uint64_t value);
 void cm_json_number(cm_json *j, double value, int decimals);
 void cm_json_bool(cm_json *j, bool value);
 void cm_json_null(cm_json *j);
+
+// A member of an object: its key and its value.
+void cm_json_key_string(cm_json *j, const char *key, const char *text); // NULL: null
+void cm_json_key_text(cm_json *j, const char *key, const char *text);   // NULL and "": null
+void cm_json_key_int(cm_json *j, const char *key, int64_t value);
+void cm_json_key_uint(cm_json *j, const char *key, uint64_t value);
+void cm_json_key_number(cm_json *j, const char *key, double value, int decimals);
+void cm_json_key_bool(cm_json *j, const char *key, bool value);

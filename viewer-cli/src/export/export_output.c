@@ -2,6 +2,8 @@
 // See export_output.h. Must never remove what it has not made: devices are left alone.
 #include "export_output.h"
 
+#include "timeline_input.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -136,4 +138,13 @@ cm_status vw_ex_refuse_recording(const char *path)
             "with -o.",
             path);
     return CM_OK;
+}
+
+int vw_ex_exit_code(const vw_io *io, cm_status status)
+{
+    if (status == CM_OK || io->reader_gone)
+        return 0;
+    if (cm_out_failed(&io->out))
+        return 1; // vw_io_end says why
+    return vw_failure(vw_file_failure(status));
 }

@@ -35,5 +35,8 @@ bool vw_ex_output_is_full(const vw_ex_output *o);
 // Ends everything; removes the files unless `keep`.
 void vw_ex_output_deinit(vw_ex_output *o, bool keep);
 
+// The exit code of a command that wrote by this; says what failed, if vw_io_end does not.
+int vw_ex_exit_code(const vw_io *io, cm_status status);
+
 // Usage failure where `path` is a recording, the one that is read for example.
 cm_status vw_ex_refuse_recording(const char *path);

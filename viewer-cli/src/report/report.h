@@ -170,7 +170,6 @@ typedef struct vw_rp_report {
     const char *path;
     const tm_header *header;
     const an_summary *summary;
-    vw_energy energy;
     vw_rp_latency latency;
     vw_rp_runs runs;
     vw_rp_memory memory;

@@ -23,22 +23,11 @@ static double ms(int64_t ns)
 
 // ------------------------------------------------------------------------------------- latencies
 
-// The smallest of 1, 2, 5, 10, 20, 50, ... that covers low..top with at most VW_RP_BINS bins.
-static uint64_t choose_step(uint64_t low, uint64_t top)
-{
-    static const uint64_t factors[] = {1, 2, 5};
-    for (uint64_t power = 1; power < UINT64_MAX / 100; power *= 10)
-        for (size_t i = 0; i < 3; i++)
-            if (top / (power * factors[i]) - low / (power * factors[i]) < VW_RP_BINS)
-                return power * factors[i];
-    return 0;
-}
-
 // Up to p99, and all that is slower as one, so that one slow run does not hide the shape.
 static void json_histogram(cm_json *j, const cm_histogram *h)
 {
     uint64_t p99 = cm_histogram_percentile(h, 990000);
-    uint64_t top = p99 > h->min ? p99 : h->max, step = choose_step(h->min, top);
+    uint64_t top = p99 > h->min ? p99 : h->max, step = cm_round_step(h->min, top, VW_RP_BINS);
     cm_json_key(j, "histogram");
     if (h->count == 0 || step == 0 || top > UINT64_MAX / 4) {
         cm_json_null(j);
@@ -46,13 +35,13 @@ static void json_histogram(cm_json *j, const cm_histogram *h)
     }
     uint64_t low = h->min / step * step, at = low;
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_number(j, "low_us", (double)low / 1e3, 3);
-    vw_json_number(j, "step_us", (double)step / 1e3, 3);
+    cm_json_key_number(j, "low_us", (double)low / 1e3, 3);
+    cm_json_key_number(j, "step_us", (double)step / 1e3, 3);
     begin_column(j, "counts");
     for (; at <= top; at += step) // a bucket counts where its middle lies: maybe below the least
         cm_json_uint(j, cm_histogram_count_between(h, at == low ? 0 : at, at + step));
     cm_json_end(j);
-    vw_json_uint(j, "beyond", cm_histogram_count_between(h, at, UINT64_MAX));
+    cm_json_key_uint(j, "beyond", cm_histogram_count_between(h, at, UINT64_MAX));
     cm_json_end(j);
 }
 
@@ -148,7 +137,7 @@ static int64_t op_cell(const vw_rp_run *run, const vw_rp_op *op, int column)
 static void json_ops(cm_json *j, const vw_rp_run *run)
 {
     static const char *const keys[] = {"kernel", "thread", "begin_ns", "ns", "depth", "failed"};
-    vw_json_uint(j, "op_total", run->op_total);
+    cm_json_key_uint(j, "op_total", run->op_total);
     cm_json_key(j, "ops");
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     for (int k = 0; k < 6; k++) {
@@ -191,8 +180,8 @@ static void json_run(cm_json *j, const vw_rp_runs *runs, size_t at)
     cm_json_key(j, "run");
     cm_json_int(j, run->of.run);
     json_why(j, run->why);
-    vw_json_number(j, "begin_ms", ms(run->of.begin_ns), 3);
-    vw_json_number(j, "us", (double)run->of.duration_ns / 1e3, 3);
+    cm_json_key_number(j, "begin_ms", ms(run->of.begin_ns), 3);
+    cm_json_key_number(j, "us", (double)run->of.duration_ns / 1e3, 3);
     cm_json_key(j, "thread");
     cm_json_int(j, run->of.thread);
     cm_json_key(j, "in_flight");
@@ -271,19 +260,19 @@ static void json_counter(cm_json *j, const vw_rp_counter *c)
     static const char *const about[] = {"machine", "process", "thread", "core", "device"};
     const an_counter *n = c->counter;
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
-    vw_json_text(j, "source", n->source);
-    vw_json_text(j, "name", n->name);
-    vw_json_text(j, "subject", n->subject);
-    vw_json_text(j, "about", n->about >= 0 && n->about < 5 ? about[n->about] : NULL);
-    vw_json_text(j, "unit", n->unit);
+    cm_json_key_text(j, "source", n->source);
+    cm_json_key_text(j, "name", n->name);
+    cm_json_key_text(j, "subject", n->subject);
+    cm_json_key_text(j, "about", n->about >= 0 && n->about < 5 ? about[n->about] : NULL);
+    cm_json_key_text(j, "unit", n->unit);
     cm_json_key(j, "number");
     cm_json_int(j, n->number);
     cm_json_key(j, "total");
     cm_json_bool(j, n->total);
-    vw_json_number(j, "stretch_ms", ms(c->stretch_ns), 6);
-    vw_json_number(j, "mean", n->total ? (double)NAN : an_counter_mean(n), 3);
-    vw_json_number(j, "max", n->total ? (double)NAN : an_counter_value(n, n->max), 3);
-    vw_json_number(
+    cm_json_key_number(j, "stretch_ms", ms(c->stretch_ns), 6);
+    cm_json_key_number(j, "mean", n->total ? (double)NAN : an_counter_mean(n), 3);
+    cm_json_key_number(j, "max", n->total ? (double)NAN : an_counter_value(n, n->max), 3);
+    cm_json_key_number(
         j, "grown",
         n->total ? an_counter_value(n, n->last) - an_counter_value(n, n->first) : (double)NAN, 6);
     if (n->total) {
@@ -307,28 +296,28 @@ static void json_recording(cm_json *j, const vw_rp_report *r)
         if (*at == '/' || *at == '\\')
             name = at + 1;
     cm_format_utc(utc, sizeof utc, r->header->start_utc_ns);
-    vw_json_text(j, "file", name);
-    vw_json_text(j, "start_utc", r->header->start_utc_ns ? utc : NULL);
-    vw_json_text(j, "os", r->header->os);
-    vw_json_text(j, "cpu", r->header->cpu);
+    cm_json_key_text(j, "file", name);
+    cm_json_key_text(j, "start_utc", r->header->start_utc_ns ? utc : NULL);
+    cm_json_key_text(j, "os", r->header->os);
+    cm_json_key_text(j, "cpu", r->header->cpu);
     cm_json_key(j, "cpu_count");
     cm_json_int(j, r->header->cpu_count);
-    vw_json_text(j, "recorded_by", r->header->ortscope_version);
-    vw_json_text(j, "damage", s->damage);
+    cm_json_key_text(j, "recorded_by", r->header->ortscope_version);
+    cm_json_key_text(j, "damage", s->damage);
     cm_json_key(j, "lost");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     for (int cause = 0; cause < AN_LOST_CAUSES; cause++) {
         if (!s->lost[cause])
             continue;
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "cause", an_lost_cause_name(cause));
-        vw_json_uint(j, "events", s->lost[cause]);
+        cm_json_key_text(j, "cause", an_lost_cause_name(cause));
+        cm_json_key_uint(j, "events", s->lost[cause]);
         cm_json_end(j);
     }
     cm_json_end(j);
-    vw_json_uint(j, "sessions_left_out", r->latency.left_out);
-    vw_json_uint(j, "counters_left_out", r->counters.left_out);
-    vw_json_uint(j, "states_left_out", r->runs.pieces_left_out);
+    cm_json_key_uint(j, "sessions_left_out", r->latency.left_out);
+    cm_json_key_uint(j, "counters_left_out", r->counters.left_out);
+    cm_json_key_uint(j, "states_left_out", r->runs.pieces_left_out);
 }
 
 void vw_rp_report_json(cm_out *out, const vw_rp_report *r)

@@ -34,7 +34,7 @@ static void json_phrase(cm_json *j, an_cause_kind kind, const char *who)
 {
     char words[300];
     an_cause_phrase(kind, who, words, sizeof words);
-    vw_json_text(j, "words", words);
+    cm_json_key_text(j, "words", words);
 }
 
 static void json_outlier(cm_json *j, const an_outlier *o)
@@ -42,21 +42,21 @@ static void json_outlier(cm_json *j, const an_outlier *o)
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     cm_json_key(j, "run");
     cm_json_int(j, o->run);
-    vw_json_number(j, "ms", (double)o->begin_ns / 1e6, 3);
-    vw_json_number(j, "us", (double)o->duration_ns / 1e3, 3);
-    vw_json_number(j, "usual_us", o->usual_ns / 1e3, 3);
-    vw_json_number(j, "unexplained", o->unexplained, 4);
+    cm_json_key_number(j, "ms", (double)o->begin_ns / 1e6, 3);
+    cm_json_key_number(j, "us", (double)o->duration_ns / 1e3, 3);
+    cm_json_key_number(j, "usual_us", o->usual_ns / 1e3, 3);
+    cm_json_key_number(j, "unexplained", o->unexplained, 4);
     cm_json_key(j, "causes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     for (size_t i = 0; i < o->cause_count; i++) {
         const an_cause *c = &o->causes[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "cause", an_cause_name(c->kind));
+        cm_json_key_text(j, "cause", an_cause_name(c->kind));
         json_phrase(j, c->kind, c->who);
-        vw_json_number(j, "share", c->share, 4);
+        cm_json_key_number(j, "share", c->share, 4);
         cm_json_key(j, "measured");
         cm_json_bool(j, c->measured);
-        vw_json_number(j, "amount", c->amount, 3);
+        cm_json_key_number(j, "amount", c->amount, 3);
         cm_json_end(j);
     }
     cm_json_end(j);
@@ -77,9 +77,9 @@ void vw_rp_outliers_json(cm_json *j, const an_summary *s, int64_t session, size_
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
     for (size_t i = 0; of && i < of->group_count && i < 50; i++) {
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
-        vw_json_text(j, "cause", an_cause_name(of->groups[i].kind));
+        cm_json_key_text(j, "cause", an_cause_name(of->groups[i].kind));
         json_phrase(j, of->groups[i].kind, of->groups[i].who);
-        vw_json_uint(j, "runs", of->groups[i].runs);
+        cm_json_key_uint(j, "runs", of->groups[i].runs);
         cm_json_end(j);
     }
     cm_json_end(j);

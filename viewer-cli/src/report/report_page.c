@@ -5,6 +5,7 @@
 #include "report.h"
 #include "report_assets.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LONGEST_STRING 2000 // bytes as JSON
@@ -83,7 +84,7 @@ static void put_summary(vw_io *io, const vw_rp_report *r)
                                 .ops = at_most(ops, VW_SUMMARY_OPS),
                                 .outliers = 0, // the report has its own choice of them
                                 .threads = VW_RP_THREADS};
-    vw_summary_json_within(io, r->summary, &r->energy, &limits);
+    vw_summary_json_within(io, r->summary, (double)NAN, &limits);
 }
 
 static void put_diff(vw_io *io, const vw_diff *v)
