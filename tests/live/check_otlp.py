@@ -154,6 +154,25 @@ def check_answers(c, ortscope, recording):
         c.true("%s: nothing acts on the terminal" % name, "\x1b" not in messages(recording))
 
 
+def check_when(c, ortscope, recording):
+    """What is tried again soon, and what not before its time: nothing may come in a few seconds there."""
+    for name, reply, interval, soon in (
+            ("503", otlp.answer(503), "1h", True), ("a broken connection", otlp.CLOSE, "1h", True),
+            ("429 with a time", otlp.answer(429, b"", "Retry-After: 2"), "1h", True),
+            ("400", otlp.answer(400), "1h", False), ("500", otlp.answer(500), "1h", False),
+            ("redirect", otlp.answer(301, b"", "Location: /"), "1h", False),
+            ("503 with a long time", otlp.answer(503, b"", "Retry-After: 9999"), "1s", False)):
+        with otlp.Receiver(reply, otlp.answer(200)) as receiver, served.serve(
+                ortscope, recording, "--speed", "max", "--otlp", receiver.url, "--otlp-interval",
+                interval) as client:
+            served.until(lambda: state(client)["pushes"] >= 1, "%s: the first push" % name)
+            if soon:
+                served.until(lambda: receiver.count() >= 2, "%s: again" % name)
+            else:
+                time.sleep(3)
+                c.equal("%s: not again" % name, (receiver.count(), state(client)["pushes"]), (1, 1))
+
+
 def check_bad_ends(c, ortscope, recording):
     """A receiver that hangs, is deaf, or is not there delays the end by seconds at most."""
     for name, reply in (("hangs", otlp.HANG), ("deaf", otlp.DEAF), ("refuses", None)):
@@ -220,6 +239,7 @@ def main():
     check_usage(c, ortscope, recording)
     check_counters_rise(c, ortscope, recording)
     check_answers(c, ortscope, recording)
+    check_when(c, ortscope, recording)
     check_bad_ends(c, ortscope, recording)
     c.end()
 
