@@ -5,7 +5,8 @@
 #   dep_zydis    x86-64 decoder only: no formatter, no encoder, no C library, no allocation
 #   dep_msgpack  msgpack-c
 #   dep_unity    the test framework
-#   dep_civetweb HTTP and WebSocket; no files, no CGI, no directories
+#   dep_civetweb HTTP and WebSocket; no files, no CGI, no directories; TLS by dashboard/tls
+#   dep_mbedtls  a server of TLS 1.2; dashboard/tls/mbedtls_options.h says what is built of it
 #   dep_zlib     Debian's own static library (zlib1g-dev, libz-mingw-w64-dev): its source package
 #                needs its configure script
 
@@ -13,7 +14,8 @@ set(ORTSCOPE_DEPS ${CMAKE_SOURCE_DIR}/build/deps CACHE PATH "Folder that scripts
 set(deps_src ${ORTSCOPE_DEPS}/src)
 
 foreach(needed zydis/src/Decoder.c zycore/include/Zycore/Types.h msgpack-c/src/unpack.c
-               unity/unity.c civetweb/src/civetweb.c uplot/dist/uPlot.iife.min.js)
+               unity/unity.c civetweb/src/civetweb.c mbedtls/library/ssl_srv.c
+               uplot/dist/uPlot.iife.min.js)
     if(NOT EXISTS ${deps_src}/${needed})
         message(FATAL_ERROR "${deps_src}/${needed} is missing: run scripts/setup, which fetches "
                             "the libraries that ortscope is built with, then try again.")
@@ -47,14 +49,33 @@ add_library(dep_msgpack STATIC
 target_include_directories(dep_msgpack SYSTEM PUBLIC
     ${msgpack_gen} ${msgpack_gen}/msgpack ${deps_src}/msgpack-c/include)
 
-# It allocates what a client's frame claims to hold; its malloc is a bounded one of ours.
+set(mbedtls_src ${deps_src}/mbedtls/library)
+set(mbedtls_files aes aesni asn1parse asn1write base64 bignum chacha20 chachapoly cipher cipher_wrap
+    constant_time ecdh ecdsa ecp ecp_curves gcm hmac_drbg md oid pem pk pk_wrap pkparse platform platform_util
+    poly1305
+    rsa rsa_internal sha256 sha512 ssl_ciphersuites ssl_msg ssl_srv ssl_tls x509 x509_crt)
+list(TRANSFORM mbedtls_files PREPEND ${mbedtls_src}/)
+list(TRANSFORM mbedtls_files APPEND .c)
+add_library(dep_mbedtls STATIC ${mbedtls_files})
+target_include_directories(dep_mbedtls SYSTEM PUBLIC
+    ${deps_src}/mbedtls/include ${CMAKE_SOURCE_DIR}/dashboard/tls)
+target_compile_definitions(dep_mbedtls PUBLIC MBEDTLS_CONFIG_FILE="mbedtls_options.h")
+
+# It allocates what a client's frame claims to hold; its malloc is a bounded one of ours. It is
+# built from a copy: beside the original it would find its own mod_mbedtls.inl, not ours.
+set(civetweb_c ${CMAKE_BINARY_DIR}/deps/civetweb/civetweb.c)
+configure_file(${deps_src}/civetweb/src/civetweb.c ${civetweb_c} COPYONLY)
 add_library(dep_civetweb STATIC
-    ${deps_src}/civetweb/src/civetweb.c ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)
-set_source_files_properties(${deps_src}/civetweb/src/civetweb.c PROPERTIES
-    COMPILE_DEFINITIONS malloc=da_bounded_malloc)
+    ${civetweb_c} ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)
+set_source_files_properties(${civetweb_c} PROPERTIES
+    COMPILE_DEFINITIONS malloc=da_bounded_malloc
+    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/dashboard/tls/mod_mbedtls.inl)
 target_include_directories(dep_civetweb SYSTEM PUBLIC ${deps_src}/civetweb/include)
+target_include_directories(dep_civetweb SYSTEM PRIVATE
+    ${CMAKE_SOURCE_DIR}/dashboard/tls ${deps_src}/civetweb/src)
 target_compile_definitions(dep_civetweb PRIVATE
-    USE_WEBSOCKET NO_SSL NO_CGI NO_FILES NO_CACHING NDEBUG)
+    USE_WEBSOCKET USE_IPV6 USE_MBEDTLS NO_SSL NO_CGI NO_FILES NO_CACHING NDEBUG)
+target_link_libraries(dep_civetweb PUBLIC da_tls)
 if(WIN32)
     target_link_libraries(dep_civetweb PUBLIC ws2_32)
 endif()
@@ -74,7 +95,7 @@ add_library(dep_zlib STATIC IMPORTED GLOBAL)
 set_target_properties(dep_zlib PROPERTIES IMPORTED_LOCATION ${ORTSCOPE_ZLIB}
     INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${ORTSCOPE_ZLIB_INCLUDE})
 
-foreach(dep dep_zydis dep_msgpack dep_unity dep_civetweb)
+foreach(dep dep_zydis dep_msgpack dep_unity dep_civetweb dep_mbedtls)
     if(TARGET ${dep})
         target_compile_options(${dep} PRIVATE -w -fno-strict-aliasing)
     endif()

@@ -144,10 +144,10 @@ static da_right right_of_token(const da_access *access, const char *given)
 
 da_right da_right_of(const da_access *access, const da_request *r)
 {
-    char token[DA_TOKEN_BYTES + 2];
+    char token[DA_TOKEN_MOST + 2];
     if (r->authorization) {
         const char *given = r->authorization;
-        if (strncmp(given, "Bearer ", 7) != 0 || strlen(given) > 7 + DA_TOKEN_BYTES)
+        if (strncmp(given, "Bearer ", 7) != 0 || strlen(given) > 7 + DA_TOKEN_MOST)
             return DA_NOTHING;
         return right_of_token(access, given + 7);
     }

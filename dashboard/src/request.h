@@ -5,7 +5,10 @@
 
 #include "view.h"
 
-#define DA_TOKEN_BYTES 48u // hexadecimal digits
+#define DA_TOKEN_BYTES 48u  // hexadecimal digits, of those that we make
+#define DA_TOKEN_LEAST 32u  // of those that a file has
+#define DA_TOKEN_MOST  128u // and of any
+#define DA_HOSTS       20u
 
 typedef struct da_request {
     const char *method, *path;                                // path: decoded, without the query
@@ -17,14 +20,19 @@ typedef struct da_request {
 } da_request;
 
 typedef struct da_access {
-    char control[DA_TOKEN_BYTES + 1], read[DA_TOKEN_BYTES + 1];
+    char control[DA_TOKEN_MOST + 1], read[DA_TOKEN_MOST + 1]; // "": nobody has that right
     // Names by which this server may be asked for, "name:port"; and the scheme of its pages.
-    char hosts[4][270];
+    char hosts[DA_HOSTS][270];
     size_t host_count;
     const char *scheme; // "http" or "https"
 } da_access;
 
 typedef enum da_right { DA_NOTHING, DA_MAY_READ, DA_MAY_CONTROL } da_right;
+
+// token_file.c: random ones; those of a file, of its text (docs/api.md).
+cm_status da_tokens_make(da_access *access);
+cm_status da_tokens_read(const char *path, da_access *access);
+cm_status da_tokens_parse(const char *text, const char *path, da_access *access);
 
 // In the same time wherever the first difference is.
 bool da_token_equal(const char *given, const char *token);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What server.c and stream.c share.
+// What server.c, listen.c, answer.c and stream.c share.
 #pragma once
 
 #include "civetweb.h"
 #include "handle.h"
 #include "otlp_push.h"
+#include "tls.h"
 
 #define DA_STREAMS 16u // clients of the WebSocket
 
 typedef struct da_stream da_stream;
 
 struct da_server {
+    da_tls_gate gate; // first: CivetWeb's TLS looks for it there
     da_core core;
     da_push *push; // NULL: figures are not pushed
     struct mg_context *context;
     unsigned port;
-    char url[400], read_url[400];
+    char address[300], url[512], read_url[512];
     pthread_mutex_t streams_lock;
     unsigned stream_count;
     unsigned sending;      // streams whose threads have not sent their last message
@@ -41,5 +43,9 @@ void da_stream_close(const struct mg_connection *c, void *cbdata);
 // The request's line and headers; borrowed from the connection.
 da_request da_request_of(const struct mg_connection *c);
 
-// win32/random.c, posix/random.c: from the system's own generator.
-bool da_random(void *out, size_t len);
+// answer.c: for CivetWeb. da_on_request returns 0 where a WebSocket begins.
+int da_on_request(struct mg_connection *c);
+int da_on_error(struct mg_connection *c, int status, const char *message);
+
+// listen.c: checks where and how it shall listen, then does, and makes the addresses.
+cm_status da_listen(da_server *s, const da_server_options *o);

@@ -16,23 +16,27 @@ import checks
 from dashboard_page import HOSTILE, SETTLED, value
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+import certificates  # noqa: E402
 import client as live  # noqa: E402
 
 
 class Served:
     """An ortscope that serves a file; its addresses are in `client`."""
 
-    def __init__(self, ortscope, file, log, *options):
+    def __init__(self, ortscope, file, log, *options, authority=None, environment=None):
+        """environment: it may open a browser, and has these variables for it."""
         with open(log, "wb") as out:
-            self.process = subprocess.Popen([ortscope, "serve", "--no-open", *options, file], stdout=out,
-                                            stderr=out, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen([ortscope, "serve", *([] if environment else ["--no-open"]),
+                                             *options, file], stdout=out, stderr=out,
+                                            stdin=subprocess.DEVNULL,
+                                            env=dict(os.environ, **(environment or {})))
         end = time.monotonic() + browser.LIMIT
         while not live.address_of(pathlib.Path(log).read_text()):
             if self.process.poll() is not None or time.monotonic() > end:
                 raise AssertionError("no address: " + pathlib.Path(log).read_text())
             time.sleep(.05)
-        self.client = live.Client(pathlib.Path(log).read_text())
-        self.base = f"http://{self.client.name}"
+        self.client = live.Client(pathlib.Path(log).read_text(), authority=authority)
+        self.base = f"{self.client.scheme}://{self.client.name}"
         self.url = f"{self.base}/?token={self.client.control_token}"
 
     def capture(self):
@@ -51,8 +55,8 @@ class Tests(checks.Tests):
         subprocess.run([self.maker], cwd=self.folder, check=True)
 
     @contextlib.contextmanager
-    def served(self, name, *options):
-        served = Served(self.ortscope, str(self.folder / name), self.folder / "serve.log", *options)
+    def served(self, name, *options, **more):
+        served = Served(self.ortscope, str(self.folder / name), self.folder / "serve.log", *options, **more)
         try:
             yield served
             self.server_ends()
@@ -112,6 +116,26 @@ class Tests(checks.Tests):
             ops = served.client.json("/api/v1/ops?by=type&limit=30")
             page.wait_for(f"document.querySelectorAll('#ops tbody tr').length === {len(ops['ops'])}")
             self.ok(page.texts("#ops tbody tr")[0].strip().startswith(ops["ops"][0]["op_type"]), page.texts("#ops tbody tr")[0])
+
+    def test_over_tls_by_the_file_that_is_opened(self):
+        made = certificates.Certificates(str(self.folder / "certificates"))
+        programs, told = self.folder / "programs", self.folder / "opened"
+        programs.mkdir(exist_ok=True)
+        told.unlink(missing_ok=True)
+        (programs / "xdg-open").write_text(f"#!/bin/sh\necho \"$1\" > '{told}.new'; mv '{told}.new' '{told}'\n")
+        (programs / "xdg-open").chmod(0o755)
+        environment = {"PATH": f"{programs}:{os.environ['PATH']}", "DISPLAY": ":77", "HOME": str(self.folder)}
+        with self.served("ops.ortl", "--speed", "max", *made.options("ec"), authority=made["ec.pem"],
+                         environment=environment) as served:
+            page = self.browser.page()
+            page.call("Security.setIgnoreCertificateErrors", ignore=True)
+            self.until(page, told.exists, "the start of the browser")
+            page.goto(told.read_text().strip())
+            page.wait_for(f"location.href === {json.dumps(served.base + '/')}")
+            page.wait_for(SETTLED)
+            page.wait_for("document.querySelector('#timeline-number').innerText.includes('operators')")
+            self.equal([s.split("?")[0] for s in page.sockets], [f"wss://{served.client.name}/ws/metrics"])
+            self.equal(page.errors, [], "errors")
 
     def test_devices_and_power_are_shown(self):
         with self.served("counters.ortl", "--speed", "max") as served:

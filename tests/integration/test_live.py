@@ -3,19 +3,21 @@
 do what they may."""
 import os
 import sys
+import threading
 import time
 
 import harness as h
 import looping
 
 sys.path.insert(0, os.path.join(h.ROOT, "tests/live"))
+import certificates  # noqa: E402
 import client as live  # noqa: E402
 import shapes  # noqa: E402
 
 
-def opened(program):
+def opened(program, **about):
     h.wait_until(lambda: live.address_of(program.err), "address of the live view", program=program)
-    return live.Client(program.err)
+    return live.Client(program.err, **about)
 
 
 def capture_of(client, number=0):
@@ -141,5 +143,61 @@ def serve_attaches(c):
         os.remove(os.path.join(h.ROOT, path))
 
 
+def over_tls(c):
+    """run --live and serve FILE with certificate and key: requests, a stream, many at once, broken
+    handshakes; a wrong pair is refused before the program starts."""
+    made = certificates.Certificates(c.folder + "/certificates")
+    trace, stop = c.folder + "/tls.ortl", c.folder + "/stop"
+    node = h.node_arguments(looping.VERSION, "--stop-file", stop, "--seconds", h.FOREVER, "--exit-code", 5)
+    run = [h.ORTSCOPE, "run", "-q", "--live", "--no-open", "-o", trace]
+    wrong = h.Program(c.folder, "wrong", run + ["--tls-cert", made["ec.pem"], "--tls-key", made["rsa.key"],
+                                                "--"] + node)
+    c.equal("a wrong pair", wrong.wait(), 2)
+    c.true("it says so", "does not belong" in " ".join(wrong.err.split()), wrong.err)
+    c.true("nothing was started", not os.path.exists(trace))
+    program = h.Program(c.folder, "run", run + made.options("rsa") + ["--"] + node)
+    client = opened(program, authority=made["rsa.pem"])
+    h.wait_until(lambda: client.json("/api/v1/metrics/current")["captures"] and
+                 runs_of(capture_of(client)) > 5, "runs in the live view", program=program)
+    stream = client.stream("hz=60")
+    c.true("messages", all(stream.message()["captures"] for _ in range(5)))
+    stream.close()
+    h.touch(stop)
+    c.equal("the program's own code", program.wait(), 5)
+
+    server = h.Program(c.folder, "serve", [h.ORTSCOPE, "serve", trace, "--no-open", "--speed", "max"] +
+                       made.options("ec"))
+    client = opened(server, authority=made["ec.pem"])
+    for path in shapes.get_paths():
+        c.equal("as documented: " + path, shapes.check_get(client, path), [])
+    with open(trace, "rb") as file:
+        c.equal("a download", client.ask("GET", "/api/v1/export?format=ortl")[2], file.read())
+    c.true("no page without TLS", b"HTTP/1" not in client.raw(b"GET / HTTP/1.1\r\n\r\n"))
+    silent = [client.connect(plain=True) for _ in range(5)]
+    silent[0].sendall(b"\x16\x03\x01")
+    problems = []
+
+    def one():
+        try:
+            many = client.stream("hz=60")
+            for _ in range(3):
+                many.send(b'{"window_s": 3}')
+                many.message()
+            many.close()
+        except Exception as error:  # noqa: BLE001 - told below
+            problems.append(repr(error))
+
+    threads = [threading.Thread(target=one) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    c.equal("ten at once, beside silent ones", problems, [])
+    for s in silent:
+        s.close()
+    server.interrupt()
+    c.equal("Ctrl+C ends it", server.wait(), 0)
+
+
 if __name__ == "__main__":
-    h.run_tests("test_live", [attach_moves, serve_attaches])
+    h.run_tests("test_live", [attach_moves, serve_attaches, over_tls])

@@ -7,28 +7,51 @@ import json
 import os
 import re
 import socket
+import ssl
 import struct
 
 TIMEOUT = 120  # seconds; never decides a test but for hanging
 
 
 def address_of(text):
-    """(host, port, control token, read token) of what ortscope printed, or None."""
-    found = re.findall(r"http://([\d.]+):(\d+)/\?token=([0-9a-f]{48})", text)
+    """(scheme, host, port, control token, read token) of what ortscope printed, or None."""
+    found = re.findall(r"(https?)://(\S+?):(\d+)/\?token=([0-9a-f]{48})", text)
     if len(found) < 2:
         return None
-    return found[0][0], int(found[0][1]), found[0][2], found[1][2]
+    return found[0][0], found[0][1], int(found[0][2]), found[0][3], found[1][3]
 
 
 class Client:
-    def __init__(self, text):
-        self.host, self.port, self.control_token, self.read_token = address_of(text)
+    """authority: a file with the certificate that is believed; connect_to: where the server is, if not
+    where it says."""
+
+    def __init__(self, text, authority=None, connect_to=None, tokens=None):
+        told = address_of(text) if not tokens else (*re.search(
+            r"(https?)://(\S+?):(\d+)/", text).groups(), *tokens)
+        self.scheme, self.host, self.port, self.control_token, self.read_token = told
+        self.port = int(self.port)
         self.name = "%s:%d" % (self.host, self.port)
+        self.at = connect_to or self.host.strip("[]")
+        self.tls = ssl.create_default_context(cafile=authority) if self.scheme == "https" else None
+
+    def connect(self, tls=None, plain=False):
+        """A socket to the server, encrypted as the address says."""
+        s = socket.create_connection((self.at, self.port), TIMEOUT)
+        s.settimeout(TIMEOUT)
+        tls = tls or self.tls
+        if plain or not tls:
+            return s
+        try:
+            return tls.wrap_socket(s, server_hostname=self.host.strip("[]"))
+        except BaseException:
+            s.close()
+            raise
 
     def ask(self, method, path, body=None, token=None, headers=None):
         """(status, headers, bytes). token: None = the control token, "" = none."""
         token = self.control_token if token is None else token
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
+        connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=TIMEOUT)
+        connection.sock = self.connect()
         all_headers = {"Authorization": "Bearer " + token} if token else {}
         all_headers.update(headers or {})
         try:
@@ -51,9 +74,8 @@ class Client:
         return got, json.loads(body)
 
     def raw(self, data, most=1 << 20):
-        """What comes back for these bytes, until the server ends the connection."""
-        with socket.create_connection((self.host, self.port), TIMEOUT) as s:
-            s.settimeout(TIMEOUT)
+        """What comes back for these bytes, as they are, until the server ends the connection."""
+        with self.connect(plain=True) as s:
             got = b""
             try:
                 s.sendall(data)
@@ -84,8 +106,7 @@ class Stream:
         lines = {"Host": client.name, "Upgrade": "websocket", "Connection": "Upgrade",
                  "Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13", **(headers or {})}
         path = "/ws/metrics?" + "&".join(filter(None, ["token=" + token if token else "", query]))
-        self.socket = socket.create_connection((client.host, client.port), TIMEOUT)
-        self.socket.settimeout(TIMEOUT)
+        self.socket = client.connect()
         self.rest = b""
         self.socket.sendall(("GET %s HTTP/1.1\r\n%s\r\n" % (path, "".join(
             "%s: %s\r\n" % line for line in lines.items()))).encode())

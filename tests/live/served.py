@@ -33,15 +33,16 @@ def make_files(maker, folder):
 
 
 @contextlib.contextmanager
-def serve(ortscope, recording, *options):
-    """A client of a server that has told the whole recording."""
+def serve(ortscope, recording, *options, opens=False, environment=None, **about):
+    """A client of a server that has told the whole recording; `about` is for live.Client."""
     folder = os.path.dirname(os.path.abspath(recording))
     messages = os.path.join(folder, "serve.err")
     with open(messages, "wb") as err:
-        process = subprocess.Popen([ortscope, "serve", recording, "--no-open", *options],
-                                   cwd=folder, stdin=subprocess.DEVNULL, stderr=err)
+        process = subprocess.Popen([ortscope, "serve", recording, *(() if opens else ("--no-open",)),
+                                    *options], cwd=folder, stdin=subprocess.DEVNULL, stderr=err,
+                                   env=dict(os.environ, **(environment or {})))
     try:
-        yield started(process, messages)
+        yield started(process, messages, **about)
     finally:
         process.terminate()
         code = process.wait(live.TIMEOUT)
@@ -54,11 +55,23 @@ def read(path):
         return file.read()
 
 
-def started(process, messages):
-    until(lambda: live.address_of(read(messages)) or process.poll() is not None, "the server")
+def started(process, messages, **about):
+    until(lambda: "live view: " in read(messages) and read(messages).endswith("\n") and
+          (about.get("tokens") or live.address_of(read(messages))) or process.poll() is not None,
+          "the server")
     if process.poll() is not None:
         raise AssertionError(read(messages))
-    return live.Client(read(messages))
+    return live.Client(read(messages), **about)
+
+
+def refused(c, ortscope, recording, options, code, *words):
+    """It ends by itself, before anybody could ask it, and says why."""
+    done = subprocess.run([ortscope, "serve", recording, "--no-open", *options], timeout=live.TIMEOUT,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    told = " ".join(done.stderr.decode().split())
+    c.true("refused: %s" % (options,), done.returncode == code and all(w in told for w in words) and
+           "live view:" not in told, (done.returncode, told))
+    return told
 
 
 def until(condition, what):

@@ -12,6 +12,12 @@ cm_status vw_live_start(const vw_live_args *args, const da_host *host, bool no_p
     da_server_options options = {.port = (unsigned)args->port.count,
                                  .hz = args->rate.given ? (double)args->rate.count : 0,
                                  .audit = args->audit,
+                                 .listen = args->listen,
+                                 .tls_cert = args->tls_cert,
+                                 .tls_key = args->tls_key,
+                                 .token_file = args->token_file,
+                                 .names = args->names.texts,
+                                 .name_count = args->names.count,
                                  .host = *host};
     if (args->port.given && (args->port.count < 1 || args->port.count > 65535))
         return cm_fail(CM_USAGE, "--port takes 1 to 65535.");
@@ -24,8 +30,13 @@ cm_status vw_live_start(const vw_live_args *args, const da_host *host, bool no_p
 
 void vw_live_announce(const vw_live_args *args, const da_server *server)
 {
-    vw_message("live view: %s", da_server_url(server));
-    vw_message("to look at only: %s", da_server_read_url(server));
+    if (args->token_file) { // which is the better place for them than somebody's log
+        vw_message("live view: %s, with a token of \"%s\"", da_server_address(server),
+                   args->token_file);
+    } else {
+        vw_message("live view: %s", da_server_url(server));
+        vw_message("to look at only: %s", da_server_read_url(server));
+    }
     if (!args->no_open && !vw_open_browser(da_server_url(server)))
         vw_message("no browser could be started: open the address by hand");
 }

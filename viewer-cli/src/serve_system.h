@@ -7,5 +7,5 @@
 void vw_serve_stop_install(void);
 bool vw_serve_stopped(void);
 
-// False where there is none that could be started.
+// False where there is none that could be started. No other user learns the address.
 bool vw_open_browser(const char *url);

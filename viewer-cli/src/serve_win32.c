@@ -18,6 +18,8 @@ bool vw_serve_stopped(void)
     return vw_stop_presses() > 0;
 }
 
+// The token is in the browser's command line then. On Windows only this user and administrators can
+// read that.
 bool vw_open_browser(const char *url)
 {
     uint16_t wide[600];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The HTTP and WebSocket server of the live view. docs/api.md is what it promises.
 //
-// It listens on the loopback address only: without TLS, which is not there yet, others could read
-// along.
+// Without TLS it listens on loopback addresses only: others could read along.
 // Captures may be added while it runs; each stays until the server has stopped or it is taken away.
 #pragma once
 
@@ -42,9 +41,14 @@ typedef struct da_host {
 } da_host;
 
 typedef struct da_server_options {
-    unsigned port;     // 0: 9797 or the next free one
-    double hz;         // of the WebSocket, 0: 10
-    const char *audit; // NULL: no log of control actions
+    unsigned port;                  // 0: 9797 or the next free one
+    double hz;                      // of the WebSocket, 0: 10
+    const char *audit;              // NULL: no log of control actions
+    const char *listen;             // an address; NULL: 127.0.0.1
+    const char *tls_cert, *tls_key; // PEM files, both or none
+    const char *token_file;         // NULL: random tokens
+    const char *const *names;       // further ones by which clients ask for it
+    size_t name_count;
     da_host host;
     da_otlp_options otlp;
     bool no_page; // nobody can ask: figures are only pushed
@@ -63,7 +67,9 @@ uint32_t da_server_add(da_server *s, const da_capture *capture);
 // False while an answer is made of it: try again, or take another one.
 bool da_server_remove(da_server *s, uint32_t number);
 
-// With the token that may control, and the one that may only read. Borrowed.
+// Borrowed. Without a token; with the one that may do most; with the one that may only read (as far
+// as there are such).
+const char *da_server_address(const da_server *s);
 const char *da_server_url(const da_server *s);
 const char *da_server_read_url(const da_server *s);
 unsigned da_server_port(const da_server *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "../server_internal.h"
+#include "../random.h"
 
 #include <windows.h>
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// From CivetWeb's request to the bytes of our answer.
+#include "server_internal.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_BODY 4096
+
+static const char security_headers[] =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
+    "'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Cache-Control: no-store\r\n"
+    "Connection: close\r\n";
+
+// ----------------------------------------------------------------------------------------- answers
+
+static const char *reason_of(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 409:
+        return "Conflict";
+    case 413:
+        return "Content Too Large";
+    case 503:
+        return "Service Unavailable";
+    default:
+        return "Error";
+    }
+}
+
+typedef enum body_end { WITH_LENGTH, CHUNKS, UNTIL_CLOSED } body_end;
+
+static void send_head(struct mg_connection *c, const da_reply *reply, body_end end, size_t len)
+{
+    mg_printf(c, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%s", reply->status,
+              reason_of(reply->status), reply->type, security_headers);
+    if (reply->status == 401)
+        mg_printf(c, "WWW-Authenticate: Bearer\r\n");
+    if (reply->status == 405)
+        mg_printf(c, "Allow: GET, POST\r\n");
+    if (reply->download[0])
+        mg_printf(c, "Content-Disposition: attachment; filename=\"%s\"\r\n", reply->download);
+    if (end == WITH_LENGTH)
+        mg_printf(c, "Content-Length: %llu\r\n", (unsigned long long)len);
+    if (end == CHUNKS)
+        mg_printf(c, "Transfer-Encoding: chunked\r\n");
+    mg_printf(c, "\r\n");
+}
+
+typedef struct download {
+    struct mg_connection *connection;
+    const da_reply *reply;
+    bool begun;
+    bool chunked; // the client can tell a whole one from one that was cut
+} download;
+
+static cm_status write_download(void *context, const void *bytes, size_t len)
+{
+    download *d = context;
+    if (!d->begun)
+        send_head(d->connection, d->reply, d->chunked ? CHUNKS : UNTIL_CLOSED, 0);
+    d->begun = true;
+    while (len) {
+        size_t part = len < (1u << 20) ? len : 1u << 20;
+        if (d->chunked ? mg_send_chunk(d->connection, bytes, (unsigned)part) < 0
+                       : mg_write(d->connection, bytes, part) != (int)part)
+            return cm_fail(CM_END, "The client has gone.");
+        bytes = (const char *)bytes + part;
+        len -= part;
+    }
+    return CM_OK;
+}
+
+// What fails before the first byte is told as such; later, the connection ends without the mark
+// that says that the download is whole.
+static void send_stream(da_server *s, struct mg_connection *c, da_reply *reply)
+{
+    const char *version = mg_get_request_info(c)->http_version;
+    download d = {c, reply, .chunked = version && strcmp(version, "1.0") != 0};
+    cm_status status =
+        s->core.host.export_file(s->core.host.context, &reply->stream, write_download, &d);
+    if (d.begun) {
+        if (status == CM_OK && d.chunked)
+            mg_send_chunk(c, "", 0);
+        return;
+    }
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
+    reply->type = "application/json; charset=utf-8";
+    reply->download[0] = 0;
+    da_reply_error(reply,
+                   status == CM_USAGE               ? 400
+                   : atomic_load(&s->core.given_up) ? 503
+                                                    : 500,
+                   sentence);
+    const char *body = cm_out_string(&reply->body);
+    send_head(c, reply, WITH_LENGTH, strlen(body));
+    mg_write(c, body, strlen(body));
+}
+
+static void send_reply(da_server *s, struct mg_connection *c, da_reply *reply)
+{
+    if (reply->is_stream && reply->status == 200) {
+        send_stream(s, c, reply);
+        return;
+    }
+    const void *body = reply->file ? (const void *)reply->file : cm_out_string(&reply->body);
+    size_t len = reply->file ? reply->file_len : strlen(body);
+    send_head(c, reply, WITH_LENGTH, len);
+    mg_write(c, body, len);
+}
+
+da_request da_request_of(const struct mg_connection *c)
+{
+    const struct mg_request_info *info = mg_get_request_info(c);
+    return (da_request){.method = info->request_method ? info->request_method : "",
+                        .path = info->local_uri ? info->local_uri : "",
+                        .query = info->query_string,
+                        .host = mg_get_header(c, "Host"),
+                        .origin = mg_get_header(c, "Origin"),
+                        .authorization = mg_get_header(c, "Authorization"),
+                        .content_type = mg_get_header(c, "Content-Type"),
+                        .peer = info->remote_addr};
+}
+
+// Only of who may send one: a body can be sent as slowly as one likes. False: it was refused.
+static bool read_body(da_server *s, struct mg_connection *c, da_request *r, char *body,
+                      da_reply *reply)
+{
+    const struct mg_request_info *info = mg_get_request_info(c);
+    size_t len = 0;
+    da_right right;
+    if (strcmp(r->method, "POST") != 0 || strcmp(r->path, "/api/v1/control") != 0)
+        return true;
+    if (da_check(&s->core, r, reply, &right) != 0)
+        return false;
+    if (info->content_length > MOST_BODY) {
+        da_reply_error(reply, 413, "The body may have 4 KiB.");
+        return false;
+    }
+    while (len <= MOST_BODY) {
+        int n = mg_read(c, body + len, MOST_BODY + 1 - len);
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    if (len > MOST_BODY) {
+        da_reply_error(reply, 413, "The body may have 4 KiB.");
+        return false;
+    }
+    r->body = body;
+    r->body_len = len;
+    return true;
+}
+
+static bool is_stream_request(const da_request *r, const struct mg_connection *c)
+{
+    const char *upgrade = mg_get_header(c, "Upgrade");
+    return strcmp(r->path, "/ws/metrics") == 0 && upgrade &&
+           mg_strcasecmp(upgrade, "websocket") == 0;
+}
+
+// 0: CivetWeb goes on, with the WebSocket. 1: answered.
+int da_on_request(struct mg_connection *c)
+{
+    da_server *s = mg_get_user_data(mg_get_context(c));
+    da_request r = da_request_of(c);
+    da_reply reply;
+    da_right right;
+    char body[MOST_BODY + 1];
+    bool is_stream = is_stream_request(&r, c);
+    atomic_fetch_add(&s->answering, 1);
+    da_reply_init(&reply);
+    if (is_stream && da_check(&s->core, &r, &reply, &right) == 0) {
+        pthread_mutex_lock(&s->streams_lock);
+        bool room = s->stream_count < DA_STREAMS && !s->ending;
+        pthread_mutex_unlock(&s->streams_lock);
+        if (room) {
+            da_reply_deinit(&reply);
+            atomic_fetch_sub(&s->answering, 1);
+            return 0;
+        }
+        da_reply_error(&reply, 503, "Too many clients.");
+    } else if (!is_stream && read_body(s, c, &r, body, &reply)) {
+        da_handle(&s->core, &r, &reply);
+    }
+    mg_disable_connection_keep_alive(c); // else the rest of a body that nobody wants is awaited
+    send_reply(s, c, &reply);
+    da_reply_deinit(&reply);
+    atomic_fetch_sub(&s->answering, 1);
+    return 1;
+}
+
+// What CivetWeb itself refuses: broken requests, headers that are too long.
+int da_on_error(struct mg_connection *c, int status, const char *message)
+{
+    da_reply reply;
+    (void)message;
+    da_reply_init(&reply);
+    da_reply_error(&reply, status == 413 ? 431 : status, "The request is broken or too long.");
+    const char *body = cm_out_string(&reply.body);
+    send_head(c, &reply, WITH_LENGTH, strlen(body));
+    mg_write(c, body, strlen(body));
+    da_reply_deinit(&reply);
+    return 0;
+}
