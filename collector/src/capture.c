@@ -278,6 +278,7 @@ void co_capture_settle(co_capture *c)
         add_clock_row(c, &now);
     co_pending_write(&c->pending, &c->clock, c->writer);
     c->stats.elapsed_ns = now.qpc_ns - c->clock.first.qpc_ns;
+    c->stats.utc_ns = now.utc_ns;
 }
 
 cm_status co_capture_flush(co_capture *c)

@@ -6,17 +6,55 @@
 #include <stdio.h>
 #include <string.h>
 
+// What printf would print, several times as fast, for the numbers that documents are full of. False
+// where the rounding could go the other way, or the number is large: printf must see to it.
+static bool format_quickly(char *out, size_t size, double value, int decimals)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
+    if (decimals < 0 || decimals > 9 || size < 32)
+        return false;
+    double scaled = fabs(value) * powers[decimals];
+    if (!(scaled < 1e12)) // up to there the product is wrong by less than a thousandth
+        return false;
+    uint64_t whole = (uint64_t)scaled;
+    double rest = scaled - (double)whole;
+    if (fabs(rest - 0.5) < 1e-3)
+        return false;
+    whole += rest > 0.5;
+    char digits[24], *at = digits + sizeof digits;
+    bool negative = value < 0 && whole > 0, in_tail = true;
+    for (int i = 0; i < decimals; i++, whole /= 10) {
+        in_tail = in_tail && whole % 10 == 0;
+        if (!in_tail)
+            *--at = (char)('0' + whole % 10);
+    }
+    if (!in_tail)
+        *--at = '.';
+    do {
+        *--at = (char)('0' + whole % 10);
+        whole /= 10;
+    } while (whole);
+    if (negative)
+        *--at = '-';
+    size_t len = (size_t)(digits + sizeof digits - at);
+    memcpy(out, at, len);
+    out[len] = '\0';
+    return true;
+}
+
 void cm_format_number(char *out, size_t size, double value, int decimals)
 {
-    snprintf(out, size, "%.*f", decimals, value);
-    if (!strchr(out, '.'))
+    if (format_quickly(out, size, value, decimals))
         return;
-    char *end = out + strlen(out);
-    while (end[-1] == '0')
-        end--;
-    if (end[-1] == '.')
-        end--;
-    *end = '\0';
+    snprintf(out, size, "%.*f", decimals, value);
+    if (strchr(out, '.')) {
+        char *end = out + strlen(out);
+        while (end[-1] == '0')
+            end--;
+        if (end[-1] == '.')
+            end--;
+        *end = '\0';
+    }
     if (strcmp(out, "-0") == 0)
         snprintf(out, size, "0");
 }

@@ -4,18 +4,19 @@
 #include "dashboard/feed.h"
 
 #include "common/os.h"
+#include "live_state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS       (1u << 19) // 4 MiB
-#define RESERVED    (WORDS / 4)
-#define TEXT_BYTES  1000u // longer ones are cut: live_state.h
-#define TEXTS_MOST  (4u << 20)
-#define NAP_MS      5u
-#define MOST_A_TURN 65536u // records between two looks at the end
+#define WORDS          (1u << 19) // 4 MiB
+#define RESERVED       (WORDS / 4)
+#define TEXT_BYTES     1000u // longer ones are cut: live_state.h
+#define TEXTS_MOST     (4u << 20)
+#define NAP_MS         5u
+#define BATCHES_A_TURN 256u // between two looks at the end
 
 enum { KIND_FILLER = 100, KIND_TEXT, KIND_PROGRESS };
 
@@ -132,45 +133,57 @@ void da_feed_row(void *context, const tm_writer *w, tm_kind kind, const int64_t 
         atomic_fetch_add_explicit(&f->dropped, 1, memory_order_relaxed);
 }
 
-void da_feed_progress(da_feed *f, int64_t now_ns, uint64_t file_bytes)
+void da_feed_progress(da_feed *f, int64_t now_ns, uint64_t utc_ns, uint64_t file_bytes)
 {
-    const int64_t values[] = {now_ns, (int64_t)file_bytes};
-    add(f, KIND_PROGRESS, values, 2, RESERVED);
+    const int64_t values[] = {now_ns, (int64_t)utc_ns, (int64_t)file_bytes};
+    add(f, KIND_PROGRESS, values, 3, RESERVED);
 }
 
 // --------------------------------------------------------------------------------------- emptying
 
-static void take(da_feed *f, uint64_t kind, const uint64_t *words)
+static void take(da_live *live, uint64_t kind, const uint64_t *words)
 {
     int64_t values[TM_MAX_COLUMNS];
     if (kind < TM_KIND_COUNT) {
         memcpy(values, words, tm_kind_get((tm_kind)kind)->column_count * sizeof *values);
-        da_live_row(f->live, (tm_kind)kind, values);
+        da_take_row(live, (tm_kind)kind, values);
     } else if (kind == KIND_TEXT) {
-        da_live_string(f->live, (int64_t)words[0], (const char *)(words + 2), (size_t)words[1]);
+        da_take_text(live, (int64_t)words[0], (const char *)(words + 2), (size_t)words[1]);
     } else if (kind == KIND_PROGRESS) {
-        da_live_time(f->live, (int64_t)words[0]);
-        da_live_file_bytes(f->live, words[1]);
+        da_take_time(live, (int64_t)words[0]);
+        da_take_utc(live, (int64_t)words[0], words[1]);
+        live->file_bytes = words[2];
     }
 }
 
-static size_t empty(da_feed *f)
+// Under one lock; false: there was nothing.
+static bool take_batch(da_feed *f)
 {
-    size_t records = 0;
     uint64_t read = atomic_load_explicit(&f->read, memory_order_relaxed);
     uint64_t written = atomic_load_explicit(&f->written, memory_order_acquire);
-    while (read < written && records < MOST_A_TURN) {
+    if (read == written)
+        return false;
+    da_lock(f->live);
+    for (unsigned i = 0; i < DA_BATCH && read < written; i++) {
         const uint64_t *words = &f->words[read % WORDS];
-        take(f, words[0] & 0xFFFFFFFF, words + 1);
+        take(f->live, words[0] & 0xFFFFFFFF, words + 1);
         read += words[0] >> 32;
-        atomic_store_explicit(&f->read, read, memory_order_release);
-        records++;
     }
+    da_unlock(f->live);
+    atomic_store_explicit(&f->read, read, memory_order_release);
+    return true;
+}
+
+static bool empty(da_feed *f)
+{
+    bool any = false;
+    for (unsigned i = 0; i < BATCHES_A_TURN && take_batch(f); i++)
+        any = true;
     uint64_t dropped = atomic_load_explicit(&f->dropped, memory_order_relaxed);
     if (dropped != f->told_dropped)
         da_live_dropped(f->live, dropped);
     f->told_dropped = dropped;
-    return records;
+    return any;
 }
 
 static void *feed_thread(void *context)

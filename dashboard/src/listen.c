@@ -146,10 +146,8 @@ static int on_message(const struct mg_connection *c, const char *message)
 static struct mg_context *listen_on(da_server *s, const place *at, unsigned port)
 {
     char ports[80];
-    const struct mg_callbacks callbacks = {.begin_request = da_on_request,
-                                           .http_error = da_on_error,
-                                           .log_message = on_message,
-                                           .log_access = on_message};
+    const struct mg_callbacks callbacks = {
+        .begin_request = da_on_request, .http_error = da_on_error, .log_message = on_message};
     // "+" is every address of both kinds.
     snprintf(ports, sizeof ports, "%s%s%u%s", at->is_every && at->is_v6 ? "+" : at->text,
              at->is_every && at->is_v6 ? "" : ":", port, s->gate.tls ? "s" : "");

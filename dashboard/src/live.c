@@ -114,17 +114,8 @@ const char *da_text(const da_live *l, int64_t id)
     return (const char *)l->texts.data + offset;
 }
 
-bool da_live_has_string(da_live *l, int64_t id)
+void da_take_text(da_live *l, int64_t id, const char *text, size_t len)
 {
-    da_lock(l);
-    bool has = da_text(l, id) != NULL;
-    da_unlock(l);
-    return has;
-}
-
-void da_live_string(da_live *l, int64_t id, const char *text, size_t len)
-{
-    da_lock(l);
     if (len > DA_TEXT_LEN) {
         len = DA_TEXT_LEN;
         while (len && ((uint8_t)text[len] & 0xC0) == 0x80)
@@ -139,6 +130,12 @@ void da_live_string(da_live *l, int64_t id, const char *text, size_t len)
     } else if (id > 0 && offset + len >= DA_TEXT_BYTES) {
         l->no_room++;
     }
+}
+
+void da_live_string(da_live *l, int64_t id, const char *text, size_t len)
+{
+    da_lock(l);
+    da_take_text(l, id, text, len);
     da_unlock(l);
 }
 
@@ -249,21 +246,48 @@ bool da_live_wants(tm_kind kind)
     return kind < TM_KIND_COUNT && functions[kind];
 }
 
-void da_live_row(da_live *l, tm_kind kind, const int64_t *values)
+void da_take_row(da_live *l, tm_kind kind, const int64_t *values)
 {
     if (!da_live_wants(kind))
         return;
-    da_lock(l);
     functions[kind](l, values);
     l->version_count++;
+}
+
+void da_live_row(da_live *l, tm_kind kind, const int64_t *values)
+{
+    da_lock(l);
+    da_take_row(l, kind, values);
     da_unlock(l);
+}
+
+void da_take_time(da_live *l, int64_t now_ns)
+{
+    if (now_ns > l->now_ns)
+        l->now_ns = now_ns;
+}
+
+// Both clocks were read one after the other, and the thread may have been kept waiting between: the
+// least difference of a second is the true one. Over a longer time the clocks drift apart.
+void da_take_utc(da_live *l, int64_t now_ns, uint64_t utc_ns)
+{
+    int64_t offset = (int64_t)(utc_ns - (uint64_t)now_ns);
+    int64_t second = now_ns / 1000000000;
+    if (l->has_utc && second == l->utc_second) {
+        l->utc_least_ns = offset < l->utc_least_ns ? offset : l->utc_least_ns;
+    } else {
+        l->utc_offset_ns = l->has_utc ? l->utc_least_ns : offset;
+        l->utc_least_ns = offset;
+        l->utc_second = second;
+    }
+    l->utc_offset_ns = offset < l->utc_offset_ns ? offset : l->utc_offset_ns;
+    l->has_utc = true;
 }
 
 void da_live_time(da_live *l, int64_t now_ns)
 {
     da_lock(l);
-    if (now_ns > l->now_ns)
-        l->now_ns = now_ns;
+    da_take_time(l, now_ns);
     da_unlock(l);
 }
 

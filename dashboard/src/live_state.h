@@ -177,6 +177,8 @@ struct da_live {
     char *failure; // why it ended before its time, NULL: it did not
     double speed;
     int64_t now_ns;
+    bool has_utc; // a capture's: what is added to its times for those since 1970
+    int64_t utc_offset_ns, utc_least_ns, utc_second;
     uint64_t version_count, paused_version, file_bytes, dropped, no_room, lost;
     int64_t overhead_ns; // a run, -1: not known
     // what the rows told
@@ -206,6 +208,14 @@ struct da_live {
 
 void da_lock(da_live *l);
 void da_unlock(da_live *l);
+
+// What da_live_row and da_live_string do, for who has the lock: many rows at once. It is held for
+// at most DA_BATCH of them, so that nobody who asks waits long.
+#define DA_BATCH 256u
+void da_take_row(da_live *l, tm_kind kind, const int64_t *values);
+void da_take_text(da_live *l, int64_t id, const char *text, size_t len);
+void da_take_time(da_live *l, int64_t now_ns);
+void da_take_utc(da_live *l, int64_t now_ns, uint64_t utc_ns); // the same moment by both clocks
 
 // NUL-terminated, valid until the next text comes; NULL where it is not known or empty.
 const char *da_text(const da_live *l, int64_t id);

@@ -5,22 +5,15 @@
 #include "dashboard/replay.h"
 
 #include "common/os.h"
+#include "replay_queue.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BLOCKS 512u
-#define FEW_BLOCKS  16u // above that, what is due is told and let go before more is read
-#define TURN_MS     10u
-
-typedef struct waiting_block {
-    tm_kind kind;
-    unsigned columns;
-    size_t rows;
-    int64_t *values; // row by row
-} waiting_block;
+#define FEW_BLOCKS 16u // above that, what is due is told and let go before more is read
+#define TURN_MS    10u
 
 struct da_replay {
     char *path;
@@ -33,75 +26,10 @@ struct da_replay {
     // only the thread's own
     tm_reader *reader;
     bool file_ended;
-    waiting_block blocks[MOST_BLOCKS];
-    size_t block_count;
+    da_replay_queue queue;
     int64_t clock_ns;
     uint64_t turn_ns; // when the clock was last moved
 };
-
-// ------------------------------------------------------------------------------------------- rows
-
-static int64_t ends_at(tm_kind kind, const int64_t *row)
-{
-    int64_t begin = 0, duration = 0;
-    if (kind == TM_KIND_run) {
-        begin = row[TM_run_begin];
-        duration = row[TM_run_duration];
-    } else if (kind == TM_KIND_op) {
-        begin = row[TM_op_begin];
-        duration = row[TM_op_duration];
-    } else {
-        const tm_kind_info *info = tm_kind_get(kind);
-        for (unsigned i = 0; i < info->column_count; i++) {
-            if (info->columns[i].type == TM_TIME) {
-                begin = row[i];
-                break;
-            }
-        }
-    }
-    begin = begin < 0 ? 0 : begin;
-    return duration <= 0 ? begin : duration < INT64_MAX - begin ? begin + duration : INT64_MAX;
-}
-
-static void tell_strings(da_replay *r, tm_kind kind, const int64_t *row)
-{
-    const tm_kind_info *info = tm_kind_get(kind);
-    for (unsigned i = 0; i < info->column_count; i++) {
-        if (info->columns[i].type != TM_STR || row[i] <= 0 || da_live_has_string(r->live, row[i]))
-            continue;
-        const char *text = tm_reader_string(r->reader, row[i]);
-        da_live_string(r->live, row[i], text, strlen(text));
-    }
-}
-
-// Tells the rows that are due and keeps the others in their order.
-static void tell_block(da_replay *r, waiting_block *b)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < b->rows; i++) {
-        int64_t *row = b->values + i * b->columns;
-        if (ends_at(b->kind, row) <= r->clock_ns) {
-            tell_strings(r, b->kind, row);
-            da_live_row(r->live, b->kind, row);
-        } else {
-            memmove(b->values + kept++ * b->columns, row, b->columns * sizeof *row);
-        }
-    }
-    b->rows = kept;
-}
-
-static void tell_due(da_replay *r)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < r->block_count; i++) {
-        tell_block(r, &r->blocks[i]);
-        if (r->blocks[i].rows)
-            r->blocks[kept++] = r->blocks[i];
-        else
-            free(r->blocks[i].values);
-    }
-    r->block_count = kept;
-}
 
 // ----------------------------------------------------------------------------------------- reading
 
@@ -118,40 +46,28 @@ static uint64_t wanted_kinds(void)
 static bool read_block(da_replay *r, int64_t *out_first)
 {
     tm_block b;
-    if (r->file_ended || tm_reader_next(r->reader, &b) != CM_OK) {
+    if (r->file_ended || tm_reader_next(r->reader, &b) != CM_OK ||
+        !da_queue_add(&r->queue, &b, out_first))
         r->file_ended = true;
-        return false;
-    }
-    unsigned columns = tm_kind_get(b.kind)->column_count;
-    int64_t *values = malloc(b.row_count * columns * sizeof *values);
-    if (!values) {
-        r->file_ended = true;
-        return false;
-    }
-    *out_first = INT64_MAX;
-    for (size_t row = 0; row < b.row_count; row++) {
-        for (unsigned c = 0; c < columns; c++)
-            values[row * columns + c] = b.columns[c][row];
-        int64_t end = ends_at(b.kind, values + row * columns);
-        *out_first = end < *out_first ? end : *out_first;
-    }
-    r->blocks[r->block_count++] = (waiting_block){b.kind, columns, b.row_count, values};
-    return true;
+    return !r->file_ended;
 }
 
+static void tell_due(da_replay *r)
+{
+    da_queue_tell(&r->queue, r->live, r->reader, r->clock_ns);
+}
+
+// Until a block lies in the future. A file may claim times that never come: the oldest block gives
+// way where they fill the queue.
 static void read_ahead(da_replay *r)
 {
     int64_t first = 0;
-    while (r->block_count < MOST_BLOCKS && first <= r->clock_ns && read_block(r, &first))
-        if (r->clock_ns == INT64_MAX || r->block_count >= FEW_BLOCKS)
+    while (first <= r->clock_ns && read_block(r, &first)) {
+        if (r->clock_ns == INT64_MAX || r->queue.count >= FEW_BLOCKS || da_queue_is_full(&r->queue))
             tell_due(r);
-}
-
-static void forget_blocks(da_replay *r)
-{
-    for (size_t i = 0; i < r->block_count; i++)
-        free(r->blocks[i].values);
-    r->block_count = 0;
+        if (da_queue_is_full(&r->queue))
+            da_queue_tell_oldest(&r->queue, r->live, r->reader);
+    }
 }
 
 static cm_status open_file(da_replay *r)
@@ -162,7 +78,7 @@ static cm_status open_file(da_replay *r)
     tm_reader_only(reader, wanted_kinds());
     r->reader = reader;
     r->file_ended = false;
-    forget_blocks(r);
+    da_queue_clear(&r->queue);
     return CM_OK;
 }
 
@@ -177,7 +93,7 @@ static cm_status measure(const char *path, tm_reader **out_reader, int64_t *out_
         for (size_t i = 0; i < b.row_count; i++) {
             for (unsigned c = 0; c < tm_kind_get(b.kind)->column_count; c++)
                 row[c] = b.columns[c][i];
-            int64_t end = ends_at(b.kind, row);
+            int64_t end = da_row_end(b.kind, row);
             *out_ns = end > *out_ns && end < INT64_MAX / 2 ? end : *out_ns;
         }
     }
@@ -220,7 +136,7 @@ static void turn(da_replay *r)
         seek(r, to_s);
     read_ahead(r);
     tell_due(r);
-    bool over = r->file_ended && !r->block_count && r->clock_ns >= r->duration_ns;
+    bool over = r->file_ended && !r->queue.count && r->clock_ns >= r->duration_ns;
     da_live_time(r->live, r->clock_ns < r->duration_ns ? r->clock_ns : r->duration_ns);
     da_live_state(r->live, over ? DA_ENDED : paused ? DA_PAUSED : DA_PLAYING, speed);
     pthread_mutex_lock(&r->lock);
@@ -265,7 +181,7 @@ static cm_status control(void *context, const da_control *c)
 
 static void free_replay(da_replay *r)
 {
-    forget_blocks(r);
+    da_queue_clear(&r->queue);
     tm_reader_close(r->reader);
     da_live_destroy(r->live);
     free(r->path);

@@ -187,3 +187,16 @@ bool da_origin_allowed(const da_access *access, const char *origin)
     return strncmp(origin, access->scheme, len) == 0 && strncmp(origin + len, "://", 3) == 0 &&
            da_host_allowed(access, origin + len + 3);
 }
+
+// ------------------------------------------------------------------------------------------ frames
+
+size_t da_frame_head(unsigned char *head, size_t len)
+{
+    enum { WHOLE_TEXT = 0x81, TWO_BYTES = 126, EIGHT_BYTES };
+    size_t bytes = len < TWO_BYTES ? 0 : len < 65536 ? 2 : 8;
+    head[0] = WHOLE_TEXT;
+    head[1] = (unsigned char)(bytes == 0 ? len : bytes == 2 ? TWO_BYTES : EIGHT_BYTES);
+    for (size_t i = 0; i < bytes; i++)
+        head[2 + i] = (unsigned char)((uint64_t)len >> 8 * (bytes - 1 - i));
+    return 2 + bytes;
+}

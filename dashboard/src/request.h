@@ -52,3 +52,7 @@ bool da_query_text(const char *query, const char *name, char *out, size_t capaci
 cm_status da_query_span(const char *query, da_span *out);
 cm_status da_query_number(const char *query, const char *name, double least, double most,
                           bool *out_given, double *out);
+
+// The head of a WebSocket's text frame of that length (RFC 6455, 5.2); returns its own length.
+#define DA_FRAME_HEAD 10u
+size_t da_frame_head(unsigned char *head, size_t len);

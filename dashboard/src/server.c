@@ -19,14 +19,15 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     mg_init_library(0);
     da_core_init(&s->core, &options->host, options->hz);
     pthread_mutex_init(&s->streams_lock, NULL);
-    pthread_mutex_init(&s->message_lock, NULL);
-    cm_out_init_memory(&s->message);
+    pthread_cond_init(&s->streams_changed, NULL);
     cm_status status = options->audit ? da_audit_open(&s->core, options->audit) : CM_OK;
     if (status == CM_OK)
         status = options->token_file ? da_tokens_read(options->token_file, &s->core.access)
                                      : da_tokens_make(&s->core.access);
     if (status == CM_OK && !options->no_page)
         status = da_listen(s, options);
+    if (status == CM_OK && s->context && !da_news_begin(s))
+        status = cm_fail(CM_FAILED, "The system did not start another thread.");
     if (status == CM_OK && options->otlp.url)
         status = da_push_start(&s->core, &options->otlp, &s->push);
     if (status != CM_OK) {
@@ -80,9 +81,7 @@ void da_server_stop(da_server *s)
         return;
     da_push_stop(s->push);
     if (s->context) {
-        pthread_mutex_lock(&s->streams_lock);
-        s->ending = true;
-        pthread_mutex_unlock(&s->streams_lock);
+        da_news_end(s);
         for (unsigned i = 0;
              i < LAST_TURNS && (da_streams_sending(s) || atomic_load(&s->answering)); i++)
             cm_sleep_ms(10);
@@ -91,8 +90,7 @@ void da_server_stop(da_server *s)
             return; // what they might still use stays until the process ends
     }
     pthread_mutex_destroy(&s->streams_lock);
-    pthread_mutex_destroy(&s->message_lock);
-    cm_out_deinit(&s->message);
+    pthread_cond_destroy(&s->streams_changed);
     da_core_deinit(&s->core);
     da_tls_close(s->gate.tls);
     free(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What server.c, listen.c, answer.c and stream.c share.
+// What server.c, listen.c, answer.c, stream.c and news.c share.
 #pragma once
 
 #include "civetweb.h"
@@ -9,7 +9,25 @@
 
 #define DA_STREAMS 16u // clients of the WebSocket
 
-typedef struct da_stream da_stream;
+// A message as it goes over the wire, made once for all clients with the same wishes.
+typedef struct da_message {
+    unsigned holders;
+    size_t len;
+    char frame[];
+} da_message;
+
+// A client of the WebSocket. All but the first three under the server's streams_lock.
+typedef struct da_stream {
+    struct da_server *server;
+    struct mg_connection *connection;
+    pthread_t thread;
+    pthread_cond_t changed;    // next, last, gone
+    bool control, gone, last;  // last: no message follows `next`
+    double hz, window_s;       // hz 0: the server's own
+    da_message *next;          // NULL: none waits
+    uint64_t writing_since_ns; // 0: nothing is being written
+    uint64_t sent_ns, version; // of the newest message
+} da_stream;
 
 struct da_server {
     da_tls_gate gate; // first: CivetWeb's TLS looks for it there
@@ -19,17 +37,22 @@ struct da_server {
     unsigned port;
     char address[300], url[512], read_url[512];
     pthread_mutex_t streams_lock;
-    unsigned stream_count;
-    unsigned sending;      // streams whose threads have not sent their last message
-    bool ending;           // every client gets a last message
-    atomic_uint answering; // requests
-    // The newest message: clients with the same wishes are due at the same moments and share it.
-    pthread_mutex_t message_lock;
-    cm_out message;
-    uint64_t message_ns;
-    double message_window_s, message_hz;
-    bool message_control;
+    unsigned stream_count;          // connections
+    unsigned sending;               // streams whose threads have not sent their last message
+    bool ending;                    // every client gets a last message
+    atomic_uint answering;          // requests
+    da_stream *streams[DA_STREAMS]; // NULL where there is none
+    pthread_cond_t streams_changed; // the first one came, or the end
+    pthread_t news;                 // the thread that makes messages
+    bool has_news;
 };
+
+// news.c: makes messages when they are due and gives them to the streams.
+bool da_news_begin(da_server *s);
+// Every stream is given its last message; returns when that is done. Idle without da_news_begin.
+void da_news_end(da_server *s);
+// Under streams_lock.
+void da_message_release(da_message *m);
 
 // Streams that have not come to their end, once the server is ending.
 unsigned da_streams_sending(da_server *s);

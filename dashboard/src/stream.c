@@ -1,43 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Clients of the WebSocket. Each has a thread that makes the newest message and sends it when it is
-// due and there is something new; a client that does not read holds up its own thread only, and
-// gets fewer messages. Nothing is ever queued.
+// Clients of the WebSocket. Each has a thread that writes what news.c gives it: a client that does
+// not read holds up its own thread only.
 #include "common/os.h"
 #include "server_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MESSAGE  1024u
-#define LONGEST_QUIET 1000000000ull // a message at least once a second: the client knows we live
-#define NAP_MS        20u
-#define SHARED_NS     8000000u // how old a message may be that another client had
-
-struct da_stream {
-    da_server *server;
-    struct mg_connection *connection;
-    pthread_t thread;
-    pthread_mutex_t lock; // of what follows
-    bool stop, failed, control;
-    double hz, window_s; // hz 0: the server's own
-};
-
-static double interval_ns(const da_stream *s, double hz)
-{
-    pthread_mutex_lock(&s->server->core.lock);
-    double rate = hz > 0 ? hz : s->server->core.hz;
-    pthread_mutex_unlock(&s->server->core.lock);
-    return 1e9 / rate;
-}
-
-static bool is_ending(da_server *server)
-{
-    pthread_mutex_lock(&server->streams_lock);
-    bool ending = server->ending;
-    pthread_mutex_unlock(&server->streams_lock);
-    return ending;
-}
+#define MOST_MESSAGE 1024u
 
 unsigned da_streams_sending(da_server *s)
 {
@@ -47,88 +17,81 @@ unsigned da_streams_sending(da_server *s)
     return sending;
 }
 
-// Sleeps until the moment, or until the client or the server ends; false: the client has gone.
-static bool sleep_until(da_stream *s, uint64_t moment)
+// In one piece: head and text apart would be two packets.
+static bool write_message(da_stream *s, const da_message *m)
 {
-    for (;;) {
-        pthread_mutex_lock(&s->lock);
-        bool stop = s->stop;
-        pthread_mutex_unlock(&s->lock);
-        uint64_t now = cm_monotonic_ns();
-        if (stop)
-            return false;
-        if (now >= moment || is_ending(s->server))
-            return true;
-        uint64_t ms = (moment - now + 999999) / 1000000;
-        cm_sleep_ms(ms < NAP_MS ? (uint32_t)ms : NAP_MS);
-    }
-}
-
-static void copy_message(da_stream *s, cm_out *out, double window_s, double hz, bool last)
-{
-    da_server *server = s->server;
-    uint64_t now = cm_monotonic_ns();
-    pthread_mutex_lock(&server->message_lock);
-    bool same = server->message_window_s == window_s && server->message_hz == hz &&
-                server->message_control == s->control;
-    if (last || !same || now - server->message_ns > SHARED_NS || !server->message_ns) {
-        cm_out_clear(&server->message);
-        da_write_metrics(&server->core, &server->message, window_s, hz, s->control);
-        server->message_ns = now;
-        server->message_window_s = window_s;
-        server->message_hz = hz;
-        server->message_control = s->control;
-    }
-    if (cm_out_failed(&server->message)) {
-        server->message_ns = 0;
-        out->status = CM_NO_MEMORY;
-    } else {
-        cm_out_text(out, cm_out_string(&server->message));
-    }
-    pthread_mutex_unlock(&server->message_lock);
-}
-
-static bool send_message(da_stream *s, cm_out *out, double window_s, double hz, bool last)
-{
-    cm_out_clear(out);
-    copy_message(s, out, window_s, hz, last);
-    const char *text = cm_out_string(out);
-    if (cm_out_failed(out))
-        return true; // no memory now: the next one may go
-    return mg_websocket_write(s->connection, MG_WEBSOCKET_OPCODE_TEXT, text, strlen(text)) > 0;
+    mg_lock_connection(s->connection);
+    bool whole = mg_write(s->connection, m->frame, m->len) == (int)m->len;
+    mg_unlock_connection(s->connection);
+    return whole;
 }
 
 static void *stream_thread(void *context)
 {
     da_stream *s = context;
-    uint64_t sent_ns = 0, version = UINT64_MAX;
-    cm_out out;
-    cm_out_init_memory(&out);
-    for (;;) {
-        pthread_mutex_lock(&s->lock);
-        double hz = s->hz, window_s = s->window_s;
-        pthread_mutex_unlock(&s->lock);
-        double interval = interval_ns(s, hz);
-        uint64_t step = (uint64_t)interval; // all clients of a rate at the same moments
-        if (!sleep_until(s, sent_ns ? (sent_ns / step + 1) * step : 0))
-            break;
-        bool last = is_ending(s->server);
-        uint64_t now = da_core_version(&s->server->core);
-        if (!last && now == version && cm_monotonic_ns() - sent_ns < LONGEST_QUIET) {
-            if (!sleep_until(s, cm_monotonic_ns() + 10000000))
-                break;
-            continue;
-        }
-        version = now;
-        sent_ns = cm_monotonic_ns();
-        if (!send_message(s, &out, window_s, 1e9 / interval, last) || last)
-            break;
-    }
-    cm_out_deinit(&out);
+    bool good = true;
     pthread_mutex_lock(&s->server->streams_lock);
+    while (good) {
+        while (!s->next && !s->gone && !s->last)
+            pthread_cond_wait(&s->changed, &s->server->streams_lock);
+        da_message *m = s->next;
+        if (s->gone || !m)
+            break;
+        s->next = NULL;
+        s->writing_since_ns = cm_monotonic_ns();
+        pthread_mutex_unlock(&s->server->streams_lock);
+        good = write_message(s, m);
+        pthread_mutex_lock(&s->server->streams_lock);
+        s->writing_since_ns = 0;
+        da_message_release(m);
+    }
+    s->gone = true; // no message is made for who can't be told
     s->server->sending--;
     pthread_mutex_unlock(&s->server->streams_lock);
     return NULL;
+}
+
+// --------------------------------------------------------------------------------- coming and
+// going
+
+// Under streams_lock.
+static bool take_place(da_server *server, da_stream *s)
+{
+    for (size_t i = 0; i < DA_STREAMS && !server->ending; i++) {
+        if (server->streams[i])
+            continue;
+        server->streams[i] = s;
+        server->sending++;
+        pthread_cond_signal(&server->streams_changed);
+        return true;
+    }
+    return false;
+}
+
+static void leave_place(da_server *server, const da_stream *s)
+{
+    for (size_t i = 0; i < DA_STREAMS; i++)
+        if (server->streams[i] == s)
+            server->streams[i] = NULL;
+}
+
+static void free_stream(da_stream *s)
+{
+    pthread_cond_destroy(&s->changed);
+    free(s);
+}
+
+static bool begin(da_stream *s)
+{
+    pthread_mutex_lock(&s->server->streams_lock);
+    bool begun = take_place(s->server, s);
+    if (begun && pthread_create(&s->thread, NULL, stream_thread, s) != 0) {
+        leave_place(s->server, s);
+        s->server->sending--;
+        begun = false;
+    }
+    pthread_mutex_unlock(&s->server->streams_lock);
+    return begun;
 }
 
 // ---------------------------------------------------------------------------------------- handlers
@@ -164,17 +127,11 @@ void da_stream_ready(struct mg_connection *c, void *cbdata)
     s->control = da_right_of(&server->core.access, &r) == DA_MAY_CONTROL;
     da_query_number(r.query, "hz", 1, 60, &given, &s->hz);
     da_query_number(r.query, "window", 0.1, 60, &given, &s->window_s);
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_lock(&server->streams_lock);
-    bool begun = pthread_create(&s->thread, NULL, stream_thread, s) == 0;
-    server->sending += begun;
-    pthread_mutex_unlock(&server->streams_lock);
-    if (!begun) {
-        pthread_mutex_destroy(&s->lock);
-        free(s);
-        return;
-    }
-    mg_set_user_connection_data(c, s);
+    pthread_cond_init(&s->changed, NULL);
+    if (begin(s))
+        mg_set_user_connection_data(c, s);
+    else
+        free_stream(s);
 }
 
 // Returns 0 to end the connection.
@@ -187,10 +144,10 @@ int da_stream_data(struct mg_connection *c, int bits, char *data, size_t len, vo
     if (!s || !whole_text || len > MOST_MESSAGE ||
         da_control_parse(data, len, false, &wanted) != CM_OK)
         return 0;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->server->streams_lock);
     s->hz = !da_known(wanted.hz) ? s->hz : wanted.hz;
     s->window_s = !da_known(wanted.window_s) ? s->window_s : wanted.window_s;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->server->streams_lock);
     return 1;
 }
 
@@ -200,13 +157,17 @@ void da_stream_close(const struct mg_connection *c, void *cbdata)
     da_stream *s = mg_get_user_connection_data(c);
     pthread_mutex_lock(&server->streams_lock);
     server->stream_count--;
+    if (s) {
+        s->gone = true;
+        leave_place(server, s);
+        pthread_cond_signal(&s->changed);
+    }
     pthread_mutex_unlock(&server->streams_lock);
     if (!s)
         return;
-    pthread_mutex_lock(&s->lock);
-    s->stop = true;
-    pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
-    pthread_mutex_destroy(&s->lock);
-    free(s);
+    pthread_mutex_lock(&server->streams_lock);
+    da_message_release(s->next);
+    pthread_mutex_unlock(&server->streams_lock);
+    free_stream(s);
 }

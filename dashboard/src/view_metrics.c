@@ -57,7 +57,12 @@ static const da_run *recent_run(const da_session *s, size_t back)
     return da_ring_at(&s->recent, s->recent.count - back);
 }
 
-static void last_run(cm_json *j, const da_session *s)
+static double utc_ms(const da_live *l, int64_t ns)
+{
+    return (double)(int64_t)((uint64_t)ns + (uint64_t)l->utc_offset_ns) / 1e6;
+}
+
+static void last_run(cm_json *j, const da_live *l, const da_session *s)
 {
     cm_json_key(j, "last_run");
     if (!s->recent.count) {
@@ -69,6 +74,8 @@ static void last_run(cm_json *j, const da_session *s)
     da_key_int(j, "run", r->run);
     da_key_number(j, "begin_s", da_seconds(r->begin_ns), 9);
     latency_key(j, "duration_us", (double)r->duration_ns);
+    da_key_number(j, "end_utc_ms", l->has_utc ? utc_ms(l, r->begin_ns + r->duration_ns) : DA_NONE,
+                  3);
     da_key_int(j, "status", r->status);
     da_key_uint(j, "ops", r->ops);
     cm_json_end(j);
@@ -136,7 +143,7 @@ static uint64_t session(cm_json *j, const da_live *l, const da_session *s, doubl
                   s->runs && seconds > 0 ? (double)s->runs / seconds : DA_NONE, 2);
     total_latency(j, &s->latencies);
     cm_json_end(j);
-    last_run(j, s);
+    last_run(j, l, s);
     recent_runs(j, s);
     session_memory(j, s);
     cm_json_end(j);

@@ -124,6 +124,26 @@ def check_replay(c, ortscope, recording):
         c.equal("no such capture", client.control(action="pause", capture=7)[0], 404)
 
 
+def check_streams(c, ortscope, recording):
+    """Clients with the same wishes get the same messages; each its own where they differ."""
+    with served.serve(ortscope, recording, "--speed", "0.5") as client:
+        same = [client.stream("hz=20") for _ in range(3)]
+        other = client.stream("hz=20&window=1", token=client.read_token)
+        messages = [[stream.message() for _ in range(20)] for stream in same]
+        c.true("they share messages", set.intersection(*(
+            {m["utc_ms"] for m in list} for list in messages)), "not a single one")
+        for list in messages:
+            c.true("in order, no one twice", all(a["utc_ms"] < b["utc_ms"] for a, b in zip(list, list[1:])))
+        message = other.message()
+        c.equal("its own window and right", (message["window_s"], message["control"]), (1, False))
+        c.equal("those of the others", (messages[0][0]["window_s"], messages[0][0]["control"]), (5, True))
+        same[0].send(json.dumps({"window_s": 2}).encode())
+        served.until(lambda: same[0].message()["window_s"] == 2, "the new window")
+        same[1].close()
+        for stream in (same[0], same[2]):
+            c.true("the others go on", stream.message()["captures"])
+
+
 def main():
     ortscope, maker, folder = sys.argv[1:]
     c = served.Checks()
@@ -141,6 +161,7 @@ def main():
                 check_export(c, client, recording)
                 check_refusals(c, client)
     check_replay(c, ortscope, os.path.join(folder, "basic.ortl"))  # twelve seconds
+    check_streams(c, ortscope, os.path.join(folder, "basic.ortl"))
     c.end()
 
 

@@ -4,6 +4,7 @@
 #include "dashboard/control.h"
 #include "dashboard/feed.h"
 #include "live_state.h"
+#include "replay_queue.h"
 #include "request.h"
 #include "window.h"
 
@@ -169,9 +170,10 @@ static void test_queue_keeps_order(void)
         const int64_t row[TM_run_COUNT] = {[TM_run_session] = 1, [TM_run_run] = i};
         tm_writer_row(writer, TM_KIND_run, row);
     }
-    da_feed_progress(feed, 77, 88);
+    da_feed_progress(feed, 77, 1000077, 88);
     da_feed_stop(feed);
     TEST_ASSERT_EQUAL_INT64(77, g_live->now_ns);
+    TEST_ASSERT_EQUAL_INT64(1000000, g_live->utc_offset_ns);
     TEST_ASSERT_EQUAL_UINT64(88, g_live->file_bytes);
     for (size_t i = 0; i < 3000; i++)
         TEST_ASSERT_EQUAL_INT64((int64_t)i + 1,
@@ -180,7 +182,101 @@ static void test_queue_keeps_order(void)
     TEST_ASSERT_EQUAL(CM_OK, tm_writer_close(writer));
 }
 
+// The thread may be kept waiting between the readings of the two clocks.
+static void test_clocks_are_paired_by_the_least_difference(void)
+{
+    static const int64_t late_ns[] = {0, 900, 5000, 40, 7000, 7000, 7000, 60, 7000};
+    for (size_t i = 0; i < sizeof late_ns / sizeof *late_ns; i++) {
+        int64_t now = (int64_t)i * 300000000;
+        da_take_utc(g_live, now, (uint64_t)(now + 1000000 + late_ns[i]));
+        TEST_ASSERT_TRUE(g_live->utc_offset_ns <= 1000060);
+        TEST_ASSERT_TRUE(g_live->utc_offset_ns >= 1000000);
+    }
+    da_take_utc(g_live, 10000000000, 10000000000 + 2000000); // the machine's clock was set
+    da_take_utc(g_live, 11000000000, 11000000000 + 2000000);
+    TEST_ASSERT_EQUAL_INT64(2000000, g_live->utc_offset_ns);
+}
+
+// ----------------------------------------------------------------------------------------- replay
+
+static tm_block block_of_runs(const int64_t *all_columns, size_t rows)
+{
+    tm_block b = {.kind = TM_KIND_run, .row_count = rows};
+    for (size_t i = 0; i < TM_run_COUNT; i++)
+        b.columns[i] = all_columns;
+    return b;
+}
+
+static void test_rows_wait_for_their_end(void)
+{
+    static da_replay_queue queue;
+    static const int64_t zero[4], session[] = {1, 1, 1, 1}, run[] = {1, 2, 3, 4};
+    static const int64_t begin[] = {0, 100, 200, 100}, duration[] = {1000, 50, 10, 50};
+    tm_block b = block_of_runs(zero, 4);
+    b.columns[TM_run_session] = session;
+    b.columns[TM_run_run] = run;
+    b.columns[TM_run_begin] = begin;
+    b.columns[TM_run_duration] = duration;
+    int64_t first;
+    TEST_ASSERT_TRUE(da_queue_add(&queue, &b, &first));
+    TEST_ASSERT_EQUAL_INT64(150, first);
+    da_queue_tell(&queue, g_live, NULL, 149);
+    TEST_ASSERT_EQUAL(0, g_live->session_count);
+    da_queue_tell(&queue, g_live, NULL, 999);
+    TEST_ASSERT_EQUAL_UINT64(3, g_live->sessions[0]->runs);
+    TEST_ASSERT_EQUAL(1, queue.count);
+    da_queue_tell(&queue, g_live, NULL, 1000);
+    static const int64_t order[] = {2, 4, 3, 1};
+    for (size_t i = 0; i < 4; i++)
+        TEST_ASSERT_EQUAL_INT64(order[i],
+                                ((da_run *)da_ring_at(&g_live->sessions[0]->recent, i))->run);
+    TEST_ASSERT_EQUAL(0, queue.count);
+    TEST_ASSERT_EQUAL(0, queue.bytes);
+}
+
+static void test_a_replay_that_waits_for_ever_is_bounded(void)
+{
+    static da_replay_queue queue;
+    enum { ROWS = DA_WAITING_BYTES / (TM_run_COUNT * 8 + 16) / 4 + 1 };
+    int64_t *never = malloc(ROWS * sizeof *never), first;
+    TEST_ASSERT_NOT_NULL(never);
+    for (size_t i = 0; i < ROWS; i++)
+        never[i] = INT64_MAX - 5;
+    tm_block large = block_of_runs(never, ROWS), small = block_of_runs(never, 1);
+    for (int i = 0; i < 4; i++) {
+        TEST_ASSERT_FALSE(da_queue_is_full(&queue));
+        TEST_ASSERT_TRUE(da_queue_add(&queue, &large, &first));
+    }
+    TEST_ASSERT_TRUE(da_queue_is_full(&queue)); // by its bytes
+    da_queue_tell_oldest(&queue, g_live, NULL);
+    TEST_ASSERT_FALSE(da_queue_is_full(&queue));
+    TEST_ASSERT_EQUAL_UINT64(ROWS, g_live->sessions[0]->runs); // early, and not lost
+    da_queue_clear(&queue);
+    for (size_t i = 0; i < DA_WAITING_BLOCKS; i++)
+        TEST_ASSERT_TRUE(da_queue_add(&queue, &small, &first));
+    TEST_ASSERT_TRUE(da_queue_is_full(&queue)); // by its blocks
+    TEST_ASSERT_FALSE(da_queue_add(&queue, &small, &first));
+    da_queue_clear(&queue);
+    free(never);
+}
+
 // --------------------------------------------------------------------------------------- requests
+
+static void test_heads_of_frames(void)
+{
+    static const size_t lengths[] = {0, 125, 126, 65535, 65536, 123456789};
+    static const size_t heads[] = {2, 2, 4, 4, 10, 10};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        unsigned char head[DA_FRAME_HEAD];
+        size_t bytes = da_frame_head(head, lengths[i]), told = 0;
+        TEST_ASSERT_EQUAL(heads[i], bytes);
+        TEST_ASSERT_EQUAL_HEX8(0x81, head[0]);
+        TEST_ASSERT_EQUAL(bytes == 2 ? lengths[i] : bytes == 4 ? 126u : 127u, head[1]);
+        for (size_t k = 2; k < bytes; k++)
+            told = told << 8 | head[k];
+        TEST_ASSERT_EQUAL_UINT64(bytes == 2 ? 0 : lengths[i], told);
+    }
+}
 
 static void test_query(void)
 {
@@ -238,6 +334,10 @@ int main(void)
     RUN_TEST(test_self_time_is_without_what_lies_inside);
     RUN_TEST(test_queue_drops_and_counts);
     RUN_TEST(test_queue_keeps_order);
+    RUN_TEST(test_clocks_are_paired_by_the_least_difference);
+    RUN_TEST(test_rows_wait_for_their_end);
+    RUN_TEST(test_a_replay_that_waits_for_ever_is_bounded);
+    RUN_TEST(test_heads_of_frames);
     RUN_TEST(test_query);
     RUN_TEST(test_tokens_are_compared_whole);
     RUN_TEST(test_control);

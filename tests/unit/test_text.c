@@ -2,6 +2,7 @@
 // Text for people: widths, cleaning, units, CSV, nearest names.
 #include "common/text.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unity.h>
 
@@ -99,6 +100,41 @@ static void test_counts_bytes_and_dates(void)
     TEST_ASSERT_EQUAL_STRING("2100-03-01T00:00:00.000000000Z", text);
 }
 
+static void expect_as_printf(double value, int decimals)
+{
+    char expected[400], actual[400];
+    snprintf(expected, sizeof expected, "%.*f", decimals, value);
+    if (strchr(expected, '.')) {
+        size_t len = strlen(expected);
+        while (expected[len - 1] == '0')
+            len--;
+        len -= expected[len - 1] == '.';
+        expected[len] = '\0';
+    }
+    cm_format_number(actual, sizeof actual, value, decimals);
+    TEST_ASSERT_EQUAL_STRING(strcmp(expected, "-0") == 0 ? "0" : expected, actual);
+}
+
+static void test_numbers_are_those_of_printf(void)
+{
+    static const double odd[] = {0,     -0.0, 0.5,  1.5,   2.5,    0.125,   0.0005,   1.0005,
+                                 2.675, 1e11, 1e12, 1e300, 1e-300, 0.99999, 999.9995, 1e12 - 0.5};
+    uint64_t random = 88172645463325252u;
+    for (int decimals = 0; decimals < 12; decimals++) {
+        for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+            expect_as_printf(odd[i], decimals);
+            expect_as_printf(-odd[i], decimals);
+        }
+        for (int i = 0; i < 4000; i++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            double size = (double)((uint64_t)1 << (random >> 59)) / 1024;
+            double value = (double)(int64_t)(random << 6) / 0x1p63 * size * 1024;
+            expect_as_printf(value, decimals);
+            expect_as_printf((double)(int64_t)(value * 2000) / 2000, decimals); // ties, and nearly
+        }
+    }
+}
+
 static void test_csv(void)
 {
     cm_csv_text(&g_out, "plain", true);
@@ -128,6 +164,7 @@ int main(void)
     RUN_TEST(test_width);
     RUN_TEST(test_nanoseconds);
     RUN_TEST(test_counts_bytes_and_dates);
+    RUN_TEST(test_numbers_are_those_of_printf);
     RUN_TEST(test_csv);
     RUN_TEST(test_edit_distance);
     return UNITY_END();

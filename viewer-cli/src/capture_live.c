@@ -170,7 +170,7 @@ void vw_live_turn(vw_live_capture *l, co_capture *capture, co_counters *counters
     co_counters_drain(counters, capture);
     co_capture_settle(capture);
     co_stats stats = co_capture_stats(capture);
-    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.file_bytes);
+    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.utc_ns, stats.file_bytes);
 }
 
 bool vw_live_wants_end(const vw_live_capture *l)
@@ -184,7 +184,7 @@ void vw_live_end(vw_live_capture *l, co_capture *capture)
         return;
     co_stats stats = co_capture_stats(capture);
     co_capture_watch(capture, NULL, NULL);
-    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.file_bytes);
+    da_feed_progress(l->feed, (int64_t)stats.elapsed_ns, stats.utc_ns, stats.file_bytes);
     da_feed_stop(l->feed);
     l->feed = NULL;
     atomic_store(&l->wants_end, true);

@@ -34,6 +34,7 @@ typedef struct co_stats {
     uint64_t lost_events;
     uint64_t file_bytes;
     uint64_t elapsed_ns;
+    uint64_t utc_ns; // since 1970, at elapsed_ns
 } co_stats;
 
 // timeline/kinds.h: op_choice. The hook sees to the first three.

@@ -14,8 +14,8 @@ cm_status da_feed_start(da_live *live, da_feed **out);
 
 // Only on the capture's thread. A tm_row_watcher: `context` is the feed.
 void da_feed_row(void *context, const tm_writer *w, tm_kind kind, const int64_t *values);
-// How far the capture's clock and its file have come.
-void da_feed_progress(da_feed *f, int64_t now_ns, uint64_t file_bytes);
+// How far the capture's clock and its file have come; utc_ns is the same moment since 1970.
+void da_feed_progress(da_feed *f, int64_t now_ns, uint64_t utc_ns, uint64_t file_bytes);
 
 // What is in the queue is still told; then the thread ends.
 void da_feed_stop(da_feed *f);

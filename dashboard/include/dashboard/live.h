@@ -43,7 +43,6 @@ bool da_live_wants(tm_kind kind);
 
 // A row as tm_writer_row has it. Strings that it refers to come before it.
 void da_live_row(da_live *l, tm_kind kind, const int64_t *values);
-bool da_live_has_string(da_live *l, int64_t id);
 void da_live_string(da_live *l, int64_t id, const char *text, size_t len);
 
 // The capture's clock went on, with or without rows.
