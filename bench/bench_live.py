@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""What the live view costs and how late it is: node running PaddleOCR's classifier under Wine, `attach --live`
+with counters at 100 Hz and messages at 10 Hz, ten clients of the WebSocket and the page in Chromium.
+
+Late is a run from its end, as the hook noted it, to the moment at which somebody has it, both by the clock
+of this machine (`last_run.end_utc_ms`). "Newest run": of each message the newest run in it, so what
+somebody sees is so old; its aim is 100 ms. "Every run" adds the wait for the next message, which is up to
+100 ms at 10 Hz whatever anybody does. A client has a message when its last byte was read; the page has it
+after the frame in which its gauge shows the message's number of runs.
+
+    bench_live.py FILE SECONDS    ten clients of the server whose messages the file has; tell what they got
+"""
+import json
+import os
+import selectors
+import statistics
+import subprocess
+import sys
+import time
+
+from bench_sample import linux_pid, wait_for
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[1:1] = [os.path.join(ROOT, "tests", "live"), os.path.join(ROOT, "tests", "browser")]
+import browser  # noqa: E402
+import client as live  # noqa: E402
+
+CLIENTS = 10
+ROUNDS = 3
+GAP_MS = 200  # between two messages that are meant to come every 100 ms
+PAGE_SCRIPT = """(() => {
+const bench = window.bench = {ages: [], gaps: [], messages: 0, frames: 0, longFrames: [], unseen: 0};
+const shownRuns = () => Number((document.querySelector('[data-gauge=throughput] .more')?.textContent ?? '')
+    .split(';').at(-1).replace(/\\D/g, ''));
+let before = 0, frame = 0;
+window.WebSocket = class extends WebSocket {
+    constructor(...given) {
+        super(...given);
+        this.addEventListener('message', (e) => {
+            const now = performance.now(), sessions = JSON.parse(e.data).captures.flatMap((c) => c.sessions);
+            if (before && now - before > GAP_MS) bench.gaps.push(now - before);
+            before = now;
+            bench.messages++;
+            const newest = Math.max(...sessions.map((s) => s.last_run?.end_utc_ms ?? 0));
+            const runs = sessions.reduce((sum, s) => sum + s.runs, 0);
+            requestAnimationFrame(() => {
+                const after = new MessageChannel();
+                after.port1.onmessage = () => {
+                    if (shownRuns() < runs) bench.unseen++;
+                    else if (newest) bench.ages.push(Date.now() - newest);
+                };
+                after.port2.postMessage(0);
+            });
+        });
+    }
+};
+const tick = (now) => {
+    if (frame && now - frame > 100) bench.longFrames.push(now - frame);
+    frame = now;
+    bench.frames++;
+    requestAnimationFrame(tick);
+};
+requestAnimationFrame(tick);
+})()""".replace("GAP_MS", str(GAP_MS))
+
+
+# ------------------------------------------------------------------------------------- the ten clients
+
+class Reader:
+    """One client; the first of them looks into the messages."""
+
+    def __init__(self, client, looks):
+        self.stream, self.looks = client.stream(), looks
+        self.stream.socket.settimeout(None)
+        self.times, self.newest, self.every, self.last_run = [], [], [], {}
+
+    def read(self):
+        self.stream.rest += self.stream.socket.recv(1 << 20)
+        now = time.time()
+        while self._whole():
+            opcode, data = self.stream.frame()
+            if opcode == 1:
+                self.times.append(now)
+                if self.looks:
+                    self._look(json.loads(data), now * 1000)
+
+    def _whole(self):
+        rest = self.stream.rest
+        if len(rest) < 2:
+            return False
+        length, head = rest[1] & 127, 2
+        if length > 125:
+            head = 4 if length == 126 else 10
+            length = int.from_bytes(rest[2:head], "big")
+        return len(rest) >= head + length
+
+    def _look(self, message, now_ms):
+        ends = []
+        for capture in message["captures"]:
+            for session in capture["sessions"]:
+                last = session["last_run"]
+                if not last:
+                    continue
+                ends.append(last["end_utc_ms"])
+                offset = last["end_utc_ms"] - last["begin_s"] * 1e3 - last["duration_us"] / 1e3
+                seen, recent = self.last_run.get(session["session"]), session["recent_runs"]
+                if seen is not None:
+                    self.every += [now_ms - offset - begin * 1e3 - took / 1e3 for run, begin, took in zip(
+                        recent["run"], recent["begin_s"], recent["duration_us"]) if run > seen]
+                self.last_run[session["session"]] = last["run"]
+        if ends:
+            self.newest.append(now_ms - max(ends))
+
+
+def read_with_clients(path, seconds):
+    with open(path, encoding="utf-8") as file:
+        client = live.Client(file.read())
+    readers = [Reader(client, i == 0) for i in range(CLIENTS)]
+    ready = selectors.DefaultSelector()
+    for reader in readers:
+        ready.register(reader.stream.socket, selectors.EVENT_READ, reader)
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        for key, _ in ready.select(0.2):
+            key.data.read()
+    gaps = [(b - a) * 1000 for r in readers for a, b in zip(r.times, r.times[1:]) if b - a > GAP_MS / 1000]
+    print(json.dumps({"newest": readers[0].newest, "every": readers[0].every, "gaps": gaps,
+                      "messages": [len(r.times) for r in readers]}))
+
+
+# --------------------------------------------------------------------------------------- the capture
+
+class Capture:
+    """`attach` to the target, with --live or without, for so long."""
+
+    def __init__(self, wine, ortscope, pid, path, seconds, is_live):
+        self.path, self.messages = path, path + ".err"
+        with open(self.messages, "wb") as err:
+            self.process = subprocess.Popen(
+                [wine, ortscope, "attach", pid, "-q", "--hz", "100", "-o", path, "--duration",
+                 "%ds" % seconds, *(["--live", "--no-open"] if is_live else [])],
+                stdout=subprocess.DEVNULL, stderr=err)
+        self.linux_pid = wait_for(lambda: os.path.exists(path) and linux_pid("ortscope.exe", path))
+        self.client = live.Client(wait_for(self.address)) if is_live else None
+
+    def address(self):
+        with open(self.messages, encoding="utf-8") as file:
+            text = file.read()
+        return text if live.address_of(text) else None
+
+    def processor_seconds(self):
+        """Exact, of all threads that there are (those that ended meanwhile are not in it)."""
+        folder, total = "/proc/%d/task" % self.linux_pid, 0
+        for thread in os.listdir(folder):
+            try:
+                with open("%s/%s/schedstat" % (folder, thread)) as file:
+                    total += int(file.read().split()[0])
+            except OSError:
+                pass
+        return total / 1e9
+
+    def megabytes(self):
+        with open("/proc/%d/status" % self.linux_pid) as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) * 1024 / 1e6
+
+    def clients(self, seconds):
+        return subprocess.Popen([sys.executable, os.path.abspath(__file__), self.messages, str(seconds)],
+                                stdout=subprocess.PIPE, text=True)
+
+
+def cost_of(target, capture, seconds, clients):
+    """Shares of a core and runs a second while so many clients read."""
+    readers = capture.clients(seconds + 3) if clients else None
+    time.sleep(2)
+    cpu, runs, begin = capture.processor_seconds(), target.runs(), time.monotonic()
+    time.sleep(seconds)
+    cpu, runs, took = capture.processor_seconds() - cpu, target.runs() - runs, time.monotonic() - begin
+    if readers:
+        readers.communicate(timeout=60)
+    capture.process.wait(120)
+    return cpu / took * 100, runs / took
+
+
+class Target:
+    def __init__(self, command, folder):
+        self.pid_file, self.counter, self.stop = (os.path.join(folder, n) for n in ("pid", "count", "stop"))
+        self.process = subprocess.Popen([*command, "--seconds", "100000", "--pid-file", self.pid_file,
+                                         "--counter", self.counter, "--stop-file", self.stop], cwd=ROOT,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(self.counter) and self.runs())
+        with open(self.pid_file) as file:
+            self.pid = file.read().strip()
+
+    def runs(self):
+        with open(self.counter) as file:
+            return int(file.read().strip() or 0)
+
+    def end(self):
+        open(self.stop, "w").close()
+        self.process.wait(60)
+
+
+def median_latency(reader, path):
+    summary = subprocess.run([reader, "summary", "--json", path], check=True, stdout=subprocess.PIPE)
+    return json.loads(summary.stdout)["sessions"][0]["latency_us"]["p50"]
+
+
+# -------------------------------------------------------------------------------------------- rows
+
+def at(values, part):
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def late(values):
+    return "%.0f / %.0f / %.0f ms" % (at(values, 0.5), at(values, 0.99), max(values)) if values else "none"
+
+
+def gap_words(gaps, count):
+    return "%d of %d%s" % (len(gaps), count, ", %.0f ms" % max(gaps) if gaps else "")
+
+
+def bench_cost(row, programs, target, folder, seconds):
+    wine, ortscope, reader = programs
+    modes = {"without --live": (False, 0), "--live, no client": (True, 0),
+             "--live, %d clients" % CLIENTS: (True, CLIENTS)}
+    costs = {name: [] for name in modes}
+    for turn in range(ROUNDS):
+        for name, (is_live, clients) in modes.items():
+            path = os.path.join(folder, "cost-%d-%d-%d.ortl" % (turn, is_live, clients))
+            capture = Capture(wine, ortscope, target.pid, path, seconds + 8, is_live)
+            costs[name].append((*cost_of(target, capture, seconds, clients), median_latency(reader, path)))
+            os.remove(path)
+    names = list(modes)
+    cpu, rate, latency = ({name: statistics.median(c[i] for c in costs[name]) for name in names}
+                          for i in range(3))
+    for name in names:
+        row("ortscope %s: share of a core, at runs/s" % name, "%.1f %%, %.0f" % (cpu[name], rate[name]))
+    row("ortscope: what the server with %d clients adds" % CLIENTS,
+        "%.1f %%" % (cpu[names[2]] - cpu[names[0]]), "5 %")
+    row("target: runs/s, run p50 with %d clients / without --live" % CLIENTS,
+        "%.3f, %.3f" % tuple(x[names[2]] / x[names[0]] for x in (rate, latency)), "1")
+
+
+def watch(capture, seconds):
+    """Clients and page for so long: what the clients tell, what the page tells, memory each second."""
+    memory = []
+    with browser.Browser() as b:
+        page = b.page()
+        page.call("Network.disable")  # else each message is told to us as well
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=PAGE_SCRIPT)
+        page.goto("http://%s/?token=%s" % (capture.client.name, capture.client.control_token))
+        page.wait_for("bench.messages > 10")
+        page.evaluate("Object.assign(bench, {ages: [], gaps: [], messages: 0, frames: 0, longFrames: []})")
+        readers = capture.clients(seconds)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            memory.append(capture.megabytes())
+            b.pump(1)
+            time.sleep(max(0, min(1, end - time.monotonic())))
+        seen = page.evaluate("bench")
+        told = json.loads(readers.communicate(timeout=60)[0])
+    return told, seen, memory
+
+
+def bench_live(row, programs, command, folder, seconds):
+    target = Target(command, folder)
+    try:
+        bench_cost(row, programs, target, folder, max(5, min(20, seconds / 10)))
+        load = os.getloadavg()[0]
+        capture = Capture(*programs[:2], target.pid, os.path.join(folder, "live.ortl"), seconds + 60, True)
+        told, seen, memory = watch(capture, seconds)
+        row("%d s with page and %d clients, load %.1f to %.1f" % (seconds, CLIENTS, load, os.getloadavg()[0]),
+            "p50 / p99 / max")
+        row("newest run, its end to the page", late(seen["ages"]), "100 ms")
+        row("newest run, its end to a client", late(told["newest"]), "100 ms")
+        row("every run, its end to a client (%d runs)" % len(told["every"]), late(told["every"]))
+        row("page: messages more than %d ms after the one before" % GAP_MS,
+            gap_words(seen["gaps"], seen["messages"]), "0")
+        row("page: frames of more than 100 ms", gap_words(seen["longFrames"], seen["frames"]), "0")
+        row("clients: messages a second, least / most", "%.1f / %.1f" % tuple(
+            f(told["messages"]) / seconds for f in (min, max)), "10")
+        row("clients: messages more than %d ms after the one before" % GAP_MS,
+            gap_words(told["gaps"], sum(told["messages"])), "0")
+        row("ortscope: memory after a tenth, half, all of the time", "%.1f / %.1f / %.1f MB" % tuple(
+            memory[int(part * (len(memory) - 1))] for part in (0.1, 0.5, 1)), "flat")
+        capture.client.control(action="detach")
+        capture.process.wait(120)
+    finally:
+        target.end()
+
+
+if __name__ == "__main__":
+    read_with_clients(*sys.argv[1:])
