@@ -45,7 +45,9 @@ static void *stream_thread(void *context)
         s->writing_since_ns = 0;
         da_message_release(m);
     }
-    s->gone = true; // no message is made for who can't be told
+    if (!good)
+        mg_disable_connection_keep_alive(s->connection); // who does not read loses its place
+    s->gone = true;                                      // no message is made for who can't be told
     s->server->sending--;
     pthread_mutex_unlock(&s->server->streams_lock);
     return NULL;
