@@ -158,7 +158,7 @@ static struct mg_context *listen_on(da_server *s, const place *at, unsigned port
                              "request_timeout_ms",
                              "10000",
                              "websocket_timeout_ms", // between pings, and looks at what has ended
-                             "3000",
+                             "10000",
                              "enable_websocket_ping_pong",
                              "yes",
                              "max_request_size",

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import harness as h
 import looping
@@ -153,40 +154,56 @@ def browser_killed(c):
     w.finish(c)
 
 
-def client_suspended(c):
-    """a client is suspended: others go on, its place is given back, and the end does not wait for it"""
-    w = Watched(c)
-    other = w.client.stream("hz=60")
-    other.message()
-    before = w.threads(), w.files()
+class Listener(threading.Thread):
+    """A client that reads all the time."""
+
+    def __init__(self, client):
+        super().__init__(daemon=True)
+        self.stream, self.times, self.last = client.stream("hz=60"), [], None
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            while True:
+                self.last = self.stream.message()["captures"][0]
+                self.times.append(self.last["time_s"])
+
+    def more(self, count, program):
+        goal = len(self.times) + count
+        h.wait_until(lambda: len(self.times) >= goal, "%d more messages" % count, program=program)
+
+
+@contextlib.contextmanager
+def suspended_client(c, w):
+    """A process that reads the stream and is then stopped."""
     reader = subprocess.Popen([sys.executable, "-c", READER % os.path.join(h.ROOT, "tests/live"),
                                w.capture.err_path], stdout=subprocess.PIPE)
     try:
         c.equal("it reads", reader.stdout.readline(), b"one\n")
-        memory = w.memory_kib()
         os.kill(reader.pid, signal.SIGSTOP)
-        times = [other.message()["captures"][0]["time_s"] for _ in range(60)]
-        c.true("the other one goes on", times == sorted(times) and times[-1] > times[0], times)
-
-        def put_out():
-            other.message()  # it reads on meanwhile
-            return w.threads() <= before[0] and w.files() <= before[1] + OTHER_FILES
-        h.wait_until(put_out, "the place of the suspended client", program=w.capture)
-        c.true("nothing was kept for it", w.memory_kib() - memory < GROWTH_KIB, w.memory_kib() - memory)
-        again = subprocess.Popen([sys.executable, "-c", READER % os.path.join(h.ROOT, "tests/live"),
-                                  w.capture.err_path], stdout=subprocess.PIPE)
-        c.equal("another one reads", again.stdout.readline(), b"one\n")
-        os.kill(again.pid, signal.SIGSTOP)
-        try:
-            c.equal("detach", w.client.control(action="detach")[0], 200)
-            c.equal("the other one is told the end", last_message(other)["state"], "ended")
-            c.equal("ortscope ends while one is suspended", w.capture.wait(), 0)
-        finally:
-            again.kill()
-            again.wait()
+        yield
     finally:
         reader.kill()
         reader.wait()
+
+
+def client_suspended(c):
+    """a client is suspended: others go on, its place is given back, and the end does not wait for it"""
+    w = Watched(c)
+    other = Listener(w.client)
+    other.more(1, w.capture)
+    before, memory = (w.threads(), w.files()), w.memory_kib()
+    with suspended_client(c, w):
+        other.more(60, w.capture)
+        w.settle(*before)
+        other.more(60, w.capture)
+        c.equal("the other one's time goes on", other.times, sorted(other.times))
+        c.true("nothing was kept for it", w.memory_kib() - memory < GROWTH_KIB, w.memory_kib() - memory)
+    with suspended_client(c, w):
+        c.equal("detach", w.client.control(action="detach")[0], 200)
+        c.equal("ortscope ends while one is suspended", w.capture.wait(), 0)
+    other.join(h.TIMEOUT)
+    c.equal("the other one is told the end", other.last["state"], "ended")
     w.target.finish(c)
     w.check_file(c)
 

@@ -150,6 +150,8 @@ class Stream:
                 return json.loads(data)
             if opcode == 8:
                 raise EOFError
+            if opcode == 9:
+                self.send(data, opcode=10)
 
     def send(self, data, opcode=1, final=True, claim=None):
         """claim: the length that the header tells instead of the real one."""
