@@ -104,7 +104,8 @@ struct vw_ex_trace {
     vw_ex_track **tracks;
     size_t track_count, track_capacity;
     cm_map track_by_key;
-    int64_t first_process; // for what belongs to no known one
+    cm_map counter_by_name; // by pid and name
+    int64_t first_process;  // for what belongs to no known one
     vw_ex_slice *window;
     size_t waiting;
     uint64_t run_count;

@@ -352,6 +352,7 @@ static void destroy(vw_ex_trace *t)
     }
     free(t->tracks);
     cm_map_deinit(&t->track_by_key);
+    cm_map_deinit(&t->counter_by_name);
     free(t->window);
     free(t->stack);
     if (t->writer)

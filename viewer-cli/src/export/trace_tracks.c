@@ -150,6 +150,20 @@ static void number_track(const vw_ex_trace *t, vw_ex_track *track)
                                               !counter->total && strcmp(counter->unit, "B") == 0);
 }
 
+// Chrome's JSON tells the counters of a process apart by their names alone. Two can have the same:
+// two devices of one make, or a counter that was described twice. True for the second.
+static bool is_second_of_name(vw_ex_trace *t, const vw_ex_track *track, const char *name)
+{
+    uint64_t key = 0xCBF29CE484222325u ^ (uint64_t)track->pid;
+    for (const char *c = name; *c; c++)
+        key = (key ^ (uint8_t)*c) * 0x100000001B3u;
+    size_t place;
+    if (cm_map_find(&t->counter_by_name, (int64_t)key, &place))
+        return true; // or another with this key, which does no harm
+    cm_map_put(&t->counter_by_name, (int64_t)key, track->index);
+    return false;
+}
+
 static vw_ex_track *make_track(vw_ex_trace *t, const vw_ex_track *like)
 {
     if (t->track_count == t->track_capacity) {
@@ -167,8 +181,11 @@ static vw_ex_track *make_track(vw_ex_trace *t, const vw_ex_track *like)
     *track = *like;
     track->index = t->track_count;
     track->done_ns = track->run_floor_ns = INT64_MIN;
+    number_track(t, track);
     cm_out_init_memory(&name);
     name_track(t, track, &name);
+    if (track->kind >= VW_EX_TRACK_COUNTER && is_second_of_name(t, track, cm_out_string(&name)))
+        cm_out_printf(&name, " [%lld]", (long long)track->number);
     // Names are cut at some length, perhaps inside a character.
     const char *text = cm_out_string(&name);
     size_t size = cm_utf8_repair(text, strlen(text), NULL, 0) + 1;
@@ -180,7 +197,6 @@ static vw_ex_track *make_track(vw_ex_trace *t, const vw_ex_track *like)
         free(track);
         return NULL;
     }
-    number_track(t, track);
     return t->tracks[t->track_count++] = track;
 }
 
