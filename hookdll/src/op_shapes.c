@@ -22,18 +22,24 @@ static uint32_t element_bits(int element_type)
     return element_type >= 0 && element_type < (int)sizeof bits ? bits[element_type] : 0;
 }
 
+static uint64_t bytes_of(const hk_tensor *tensor)
+{
+    if (tensor->onnx_type != ORT_TYPE_TENSOR)
+        return 0;
+    uint64_t elements = 1;
+    for (size_t i = 0; i < tensor->rank; i++)
+        if (tensor->dims[i] < 0 ||
+            __builtin_mul_overflow(elements, (uint64_t)tensor->dims[i], &elements))
+            return 0;
+    return elements < UINT64_MAX / 128 ? (elements * element_bits(tensor->element_type) + 7) / 8
+                                       : 0;
+}
+
 static uint64_t tensor_bytes(hk_module *m, const OrtValue *value)
 {
     hk_tensor tensor;
     hk_tensor_read(m, value, &tensor);
-    if (tensor.onnx_type != ORT_TYPE_TENSOR)
-        return 0;
-    uint64_t elements = 1;
-    for (size_t i = 0; i < tensor.rank; i++)
-        if (tensor.dims[i] < 0 ||
-            __builtin_mul_overflow(elements, (uint64_t)tensor.dims[i], &elements))
-            return 0;
-    return elements < UINT64_MAX / 128 ? (elements * element_bits(tensor.element_type) + 7) / 8 : 0;
+    return bytes_of(&tensor);
 }
 
 // ------------------------------------------------------------------------------------------ values
@@ -69,6 +75,47 @@ static bool is_constant(const hk_module *m, const OrtKernelInfo *info, size_t in
            constant;
 }
 
+// Weights that the runtime has packed into a form of its own are there without a value: what the
+// graph says of them. False if it does not say all. No dimensions: a scalar, or nobody knows.
+static bool read_packed(const hk_module *m, const OrtKernelInfo *info, size_t index, hk_tensor *out)
+{
+    OrtTypeInfo *type = NULL;
+    const OrtTensorTypeAndShapeInfo *shape = NULL;
+    bool known = info &&
+                 succeeded(m, ORT_CALL(m, KernelInfo_GetInputTypeInfo)(info, index, &type)) &&
+                 succeeded(m, ORT_CALL(m, CastTypeInfoToTensorInfo)(type, &shape)) && shape &&
+                 succeeded(m, ORT_CALL(m, GetTensorElementType)(shape, &out->element_type)) &&
+                 succeeded(m, ORT_CALL(m, GetDimensionsCount)(shape, &out->rank)) && out->rank &&
+                 out->rank <= HK_RANK_MAX &&
+                 succeeded(m, ORT_CALL(m, GetDimensions)(shape, out->buffer, out->rank));
+    for (size_t i = 0; known && i < out->rank; i++)
+        known = out->buffer[i] >= 0;
+    if (type)
+        ORT_CALL(m, ReleaseTypeInfo)(type);
+    if (!known)
+        out->element_type = 0, out->rank = 0;
+    out->onnx_type = known ? ORT_TYPE_TENSOR : ORT_TYPE_UNKNOWN;
+    out->dims = out->buffer;
+    return known;
+}
+
+typedef struct packed_inputs {
+    hk_module *m;
+    const OrtKernelInfo *info;
+    const values *inputs;
+    hk_tensor tensor;
+} packed_inputs;
+
+static hk_named_tensor get_input(void *context, size_t index)
+{
+    packed_inputs *p = context;
+    const OrtValue *value = p->inputs->at[index];
+    hk_tensor_read_checked(p->m, value, &p->tensor);
+    if (value && p->tensor.onnx_type == ORT_TYPE_UNKNOWN)
+        read_packed(p->m, p->info, index, &p->tensor);
+    return (hk_named_tensor){hk_text_of(NULL), &p->tensor};
+}
+
 void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                          hk_op_frame *f)
 {
@@ -79,14 +126,20 @@ void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const
     if (!m || !get_inputs(m, context, &inputs))
         return;
     const OrtKernelInfo *info = hk_kernel_info(k);
-    f->inputs = hk_shapes_of_kernel(t, epoch, m, HK_INPUTS, inputs.at, inputs.count);
+    packed_inputs p = {.m = m, .info = info, .inputs = &inputs};
+    bool some_packed = false;
     for (size_t i = 0; i < inputs.count; i++) {
-        uint64_t bytes = tensor_bytes(m, inputs.at[i]);
-        if (is_constant(m, info, i))
-            f->parameter_bytes += bytes;
+        hk_tensor_read(m, inputs.at[i], &p.tensor);
+        bool packed = inputs.at[i] && p.tensor.onnx_type == ORT_TYPE_UNKNOWN &&
+                      read_packed(m, info, i, &p.tensor);
+        some_packed |= packed;
+        if (packed || is_constant(m, info, i))
+            f->parameter_bytes += bytes_of(&p.tensor);
         else
-            f->activation_bytes += bytes;
+            f->activation_bytes += bytes_of(&p.tensor);
     }
+    f->inputs = some_packed ? hk_shapes_of_members(t, epoch, HK_INPUTS, inputs.count, get_input, &p)
+                            : hk_shapes_of_kernel(t, epoch, m, HK_INPUTS, inputs.at, inputs.count);
 }
 
 // KernelContext_GetOutput would make an output that is not there, so it is not asked.

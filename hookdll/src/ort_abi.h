@@ -19,6 +19,7 @@ typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtModelMetadata OrtModelMetadata;
 typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
+typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtPrepackedWeightsContainer OrtPrepackedWeightsContainer;
 typedef struct OrtThreadingOptions OrtThreadingOptions;
 typedef struct OrtModel OrtModel;
@@ -58,6 +59,8 @@ enum {
     XX(CloneSessionOptions, 12, 0, OrtStatus *, (const OrtSessionOptions *, OrtSessionOptions **)) \
     XX(ReleaseSessionOptions, 100, 0, void, (OrtSessionOptions *))                                 \
     XX(IsTensor, 50, 0, OrtStatus *, (const OrtValue *, int *))                                    \
+    XX(CastTypeInfoToTensorInfo, 55, 0, OrtStatus *,                                               \
+       (const OrtTypeInfo *, const OrtTensorTypeAndShapeInfo **))                                  \
     XX(GetTensorElementType, 60, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int *))       \
     XX(GetDimensionsCount, 61, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, size_t *))      \
     XX(GetDimensions, 62, 0, OrtStatus *, (const OrtTensorTypeAndShapeInfo *, int64_t *, size_t))  \
@@ -74,6 +77,7 @@ enum {
     XX(ReleaseStatus, 93, 0, void, (OrtStatus *))                                                  \
     XX(ReleaseMemoryInfo, 94, 0, void, (OrtMemoryInfo *))                                          \
     XX(ReleaseValue, 96, 0, void, (OrtValue *))                                                    \
+    XX(ReleaseTypeInfo, 98, 0, void, (OrtTypeInfo *))                                              \
     XX(ReleaseTensorTypeAndShapeInfo, 99, 0, void, (OrtTensorTypeAndShapeInfo *))                  \
     XX(SessionGetModelMetadata, 111, 2, OrtStatus *, (const OrtSession *, OrtModelMetadata **))    \
     XX(ModelMetadataGetProducerName, 112, 2, OrtStatus *,                                          \
@@ -88,6 +92,8 @@ enum {
        (const OrtIoBinding *, OrtAllocator *, char **, size_t **, size_t *))                       \
     XX(GetBoundOutputValues, 140, 5, OrtStatus *,                                                  \
        (const OrtIoBinding *, OrtAllocator *, OrtValue ***, size_t *))                             \
+    XX(KernelInfo_GetInputTypeInfo, 234, 14, OrtStatus *,                                          \
+       (const OrtKernelInfo *, size_t, OrtTypeInfo **))                                            \
     XX(KernelInfo_GetNodeName, 244, 15, OrtStatus *, (const OrtKernelInfo *, char *, size_t *))    \
     XX(KernelInfoGetConstantInput_tensor, 249, 15, OrtStatus *,                                    \
        (const OrtKernelInfo *, size_t, int *, const OrtValue **))                                  \

@@ -102,8 +102,7 @@ static bool same_tensor(const hk_tensor *a, const hk_tensor *b)
            a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-// What is sent comes from the public API; it also checks the short way.
-static void read_checked(hk_module *m, const OrtValue *value, hk_tensor *out)
+void hk_tensor_read_checked(hk_module *m, const OrtValue *value, hk_tensor *out)
 {
     hk_tensor quick;
     read_officially(m, value, out);
@@ -264,7 +263,7 @@ typedef struct run_values {
 static hk_named_tensor get_run_value(void *context, size_t index)
 {
     run_values *v = context;
-    read_checked(v->m, v->values[index], &v->tensor);
+    hk_tensor_read_checked(v->m, v->values[index], &v->tensor);
     return (hk_named_tensor){hk_text_of(v->names ? v->names[index] : NULL), &v->tensor};
 }
 

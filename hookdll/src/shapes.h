@@ -33,9 +33,11 @@ uint32_t hk_binding_outputs(hk_thread *t, uint32_t epoch, hk_module *m, hk_sessi
                             const OrtIoBinding *binding);
 void hk_bindings_clear(void);
 
-// ------------------------------------------------------------ what bindings.c shares with shapes.c
+// --------------------------------------------- what bindings.c and op_shapes.c share with shapes.c
 
 void hk_tensor_read(hk_module *m, const OrtValue *value, hk_tensor *out);
+// For what is sent: by the public API, which also checks the short way.
+void hk_tensor_read_checked(hk_module *m, const OrtValue *value, hk_tensor *out);
 
 // A set's fingerprint: begin with the number of members, add each in order.
 uint64_t hk_fingerprint_begin(size_t count);

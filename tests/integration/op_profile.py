@@ -23,6 +23,7 @@ RUNS = 60
 RANK_WANTED = 0.9  # Spearman, over the 30 heaviest nodes
 ATTEMPTS = 6
 FLAG_LOADING, FLAG_AMBIGUOUS, FLAG_FAILED = 1, 2, 4
+C_API, STRUCTURES = 1, 2  # who tells a kernel's identity
 
 REAL, SMALL = h.PICTURE_MODELS, "build/integration/models"
 CLASSES = ["softmax_0.tmp_0"]
@@ -41,14 +42,17 @@ SPECS = {
     "cls_1": (REAL + "/cls.onnx", ["x=float:1,3,48,192"], CLASSES),
     "affine": (SMALL + "/affine.onnx", ["X=float:2,4", "S=float:2,3"], ["Y", "Z"]),
     "branches": (SMALL + "/branches.onnx", ["X=float:384,256"], ["Y"]),
+    # Five turns, with an If in each; six rows.
+    "loop": (SMALL + "/loop.onnx", ["X=float:2,4", "M=int64::5"], ["Y", "all"]),
+    "scan": (SMALL + "/scan.onnx", ["H=float:4", "X=float:6,4"], ["last", "rows"]),
     "pick": (SMALL + "/pick.onnx", ["I=int64:3:2"], ["picked"]),
 }
 MODELS = ["cls", "det", "rec", "silero_v5"]
 
 
-def arguments(version, models, *more):
+def arguments(version, models, *more, runs=RUNS):
     """Paths and switches for model_runner; the models come last."""
-    words = [RUNNERS.get(version, RUNNER), "--dll", h.dll(version), "--runs", RUNS] + list(more)
+    words = [RUNNERS.get(version, RUNNER), "--dll", h.dll(version), "--runs", runs] + list(more)
     for name in models:
         path, inputs, outputs = SPECS[name]
         words += ["--model", path]
@@ -79,19 +83,61 @@ def profile_of(checker, version, name, attempt=0):
     return files[0]
 
 
+def node_events(path):
+    """(node, event) of each execution that a profile has."""
+    end = "_kernel_time"
+    with open(path, encoding="utf-8") as file:
+        return [(event["name"][:-len(end)], event) for event in json.load(file)
+                if event["cat"] == "Node" and event["name"].endswith(end)]
+
+
+def times_of(events):
+    """Microseconds of each execution by node."""
+    times = collections.defaultdict(list)
+    for node, event in events:
+        times[node].append(event["dur"])
+    return times
+
+
 def profiled(checker, version, name, attempt=0):
     """Microseconds of each execution by node as ORT's profiler tells, and the outputs' hash."""
     what = "profile-%s-%d" % (name, attempt)
     prefix = "%s/%s-%s" % (checker.folder, what, version)
     program = h.run(checker.folder, what, arguments(version, [name], "--profile", prefix))
     checker.equal("%s: the profiled program ends well" % name, program.code, 0)
-    with open(profile_of(checker, version, name, attempt), encoding="utf-8") as file:
-        events = json.load(file)
-    times, end = collections.defaultdict(list), "_kernel_time"
-    for event in events:
-        if event["cat"] == "Node" and event["name"].endswith(end):
-            times[event["name"][:-len(end)]].append(event["dur"])
+    times = times_of(node_events(profile_of(checker, version, name, attempt)))
     return times, h.report_of(program.out)[0]["output_hash"]
+
+
+def profiles(checker, version, names, runs):
+    """The executions of several models as ORT's profiler tells them, {name: node_events()}, and the outputs'
+    hash: all in one process."""
+    prefix = "%s/profiles-%s" % (checker.folder, version)
+    program = h.run(checker.folder, "profiles-" + version,
+                    arguments(version, names, "--profile", prefix, runs=runs))
+    checker.equal(version + ": the profiled program ends well", program.code, 0)
+    events = {}
+    for i, name in enumerate(names):
+        files = glob.glob(os.path.join(h.ROOT, "%s-%d_*.json" % (prefix, i)))
+        checker.equal("%s %s: ORT wrote one profile" % (version, name), len(files), 1)
+        events[name] = node_events(files[0])
+    return events, h.report_of(program.out)[0]["output_hash"]
+
+
+class Part:
+    """What a timeline has of one session."""
+
+    def __init__(self, timeline, session):
+        self.timeline, self.session, self.damage = timeline, session, timeline.damage
+
+    def rows(self, kind):
+        return [row for row in self.timeline.rows(kind) if row.get("session", self.session) == self.session]
+
+
+def by_model(timeline, names):
+    """The part of each model, if their sessions were created in this order."""
+    sessions = sorted(row["session"] for row in timeline.rows("session"))
+    return {name: Part(timeline, session) for name, session in zip(names, sessions)}
 
 
 def self_times(ops):
@@ -163,13 +209,14 @@ def check_fits(checker, what, timeline):
     checker.equal(what + ": own times of a run's operators fit into it", over, [])
 
 
-def check_identity(checker, what, timeline):
+def check_identity(checker, what, timeline, version):
     kernels = timeline.rows("kernel")
     used = {op["kernel"] for op in of_runs(timeline)}
+    source = C_API if int(version.split(".")[1]) >= 24 else STRUCTURES
     checker.equal(what + ": kernels have node, type and provider",
                   [k for k in kernels if k["kernel"] in used and not (
                       k["node"] and k["op_type"] and k["provider"] == "CPUExecutionProvider" and
-                      k["session"] and k["source"] in (1, 2) and k["submits"] == 0)][:2], [])
+                      k["session"] and k["source"] == source and k["submits"] == 0)][:2], [])
     shaped = {s["kernel"] for s in timeline.rows("kernel_shape") if s["inputs"] and s["outputs"]}
     checker.equal(what + ": every kernel's shapes are told", len(used - shaped), 0)
 
@@ -243,7 +290,7 @@ def compare(checker, version, name, way):
         calls = calls_of(theirs)
         timeline = h.load(trace)
         ours = check_calls(checker, what, timeline, calls)
-        check_identity(checker, what, timeline)
+        check_identity(checker, what, timeline, version)
         together = spearman(added(all_ours, ours), added(all_theirs, theirs))
         best = max(best, spearman(ours, theirs), together)
         if best >= RANK_WANTED:

@@ -189,8 +189,14 @@ static OrtSession *create(const model *m)
         must(ort.AddSessionConfigEntry(options, "session.node_partition_config_file", path),
              "AddSessionConfigEntry");
     }
-    if (g.profile)
-        must(ort.EnableProfiling(options, g.profile), "EnableProfiling");
+    if (g.profile) {
+        wchar_t prefix[512]; // ORT adds the second: files of several models would have one name
+        if (g.model_count > 1)
+            swprintf(prefix, 512, L"%ls-%d", g.profile, (int)(m - g.models));
+        else
+            swprintf(prefix, 512, L"%ls", g.profile);
+        must(ort.EnableProfiling(options, prefix), "EnableProfiling");
+    }
     if (g.policy >= 0)
         must(ort.SessionOptionsSetEpSelectionPolicy(options, g.policy), "SetEpSelectionPolicy");
     must(ort.CreateSession(g_env, m->path, options, &session), "CreateSession");
