@@ -15,6 +15,9 @@ is needed and the bytes never change.
   branches.onnx X float[rows,256] -> Y = two chains of eight matrix products each, multiplied
   unknown.onnx one node of an operator that does not exist
   kernelless.onnx  a valid model for which there is no kernel: Acosh of doubles
+  loop.onnx    X float[2,4], M int64[] -> Y: M times v = v W, then Relu (the first two times) or Tanh of it,
+               by an If; all: v after each
+  scan.onnx    H float[4], X float[n,4] -> last, rows: for each row of X h = Tanh(h + x), row = h * x
   taker.onnx   X float[1] -> Y float[1] = test.Taker(X), an operator of the program's own
   garbage.onnx bytes that are no protobuf
 """
@@ -22,7 +25,7 @@ import os
 import struct
 import sys
 
-FLOAT, INT64, DOUBLE = 1, 7, 11
+FLOAT, INT64, BOOL, DOUBLE = 1, 7, 9, 11
 
 
 def varint(value):
@@ -76,28 +79,38 @@ def value(name, type_proto):
 
 
 def node(op, inputs, outputs, attributes=()):
-    """NodeProto: input=1, output=2, name=3, op_type=4, attribute=5 {name=1, i=3, tp=14, type=20}.
+    """NodeProto: input=1, output=2, name=3, op_type=4, attribute=5 {name=1, i=3, g=6, tp=14, type=20}.
 
-    An attribute's value is an integer, or the bytes of a TypeProto.
+    An attribute's value is an integer, the bytes of a TypeProto, or a Graph.
     """
     out = b"".join(blob(1, i) for i in inputs) + b"".join(blob(2, o) for o in outputs)
     out += blob(3, op.lower() + "_" + outputs[0]) + blob(4, op)
     for name, content in attributes:
-        is_type = isinstance(content, bytes)
-        out += blob(5, blob(1, name) + (blob(14, content) + number(20, 13) if is_type
-                                        else number(3, content) + number(20, 2)))
+        if isinstance(content, Graph):
+            value_of = blob(6, content) + number(20, 5)
+        elif isinstance(content, bytes):
+            value_of = blob(14, content) + number(20, 13)
+        else:
+            value_of = number(3, content) + number(20, 2)
+        out += blob(5, blob(1, name) + value_of)
     return out
 
 
-def model(graph_name, nodes, inputs, outputs, initializers=(), opset=13):
-    """ModelProto: ir_version=1, producer_name=2, producer_version=3, graph=7, opset_import=8.
+class Graph(bytes):
+    """The bytes of a GraphProto: what a Loop, an If or a Scan has inside."""
 
-    GraphProto: node=1, name=2, initializer=5, input=11, output=12.
-    """
-    graph = b"".join(blob(1, n) for n in nodes) + blob(2, graph_name)
-    graph += b"".join(blob(5, i) for i in initializers)
-    graph += b"".join(blob(11, i) for i in inputs) + b"".join(blob(12, o) for o in outputs)
-    return (number(1, 8) + blob(2, "ortscope-tests") + blob(3, "1") + blob(7, graph)
+
+def graph(name, nodes, inputs, outputs, initializers=()):
+    """GraphProto: node=1, name=2, initializer=5, input=11, output=12."""
+    out = b"".join(blob(1, n) for n in nodes) + blob(2, name)
+    out += b"".join(blob(5, i) for i in initializers)
+    return Graph(out + b"".join(blob(11, i) for i in inputs) + b"".join(blob(12, o) for o in outputs))
+
+
+def model(graph_name, nodes, inputs, outputs, initializers=(), opset=13):
+    """ModelProto: ir_version=1, producer_name=2, producer_version=3, graph=7, opset_import=8."""
+    return (number(1, 8) + blob(2, "ortscope-tests") + blob(3, "1")
+            + blob(7, graph(graph_name, nodes, inputs, outputs, initializers))
             + blob(8, blob(1, "") + number(2, opset)))
 
 
@@ -196,6 +209,42 @@ def branches():
                  [initializer("W", FLOAT, [256, 256], weights)])
 
 
+def loop():
+    """Loop(M, no condition, X); its body sees W and two from outside."""
+    def branch(op, output):
+        return graph(op.lower() + "_graph", [node(op, ["product"], [output])], [],
+                     [value(output, tensor_type(FLOAT, [2, 4]))])
+
+    body = graph(
+        "body",
+        [node("MatMul", ["v", "W"], ["product"]), node("Less", ["i", "two"], ["early"]),
+         node("If", ["early"], ["next"], [("then_branch", branch("Relu", "lifted")),
+                                          ("else_branch", branch("Tanh", "bent"))]),
+         node("Identity", ["go"], ["go_on"]), node("Neg", ["next"], ["shown"])],
+        [value("i", tensor_type(INT64, [])), value("go", tensor_type(BOOL, [])),
+         value("v", tensor_type(FLOAT, [2, 4]))],
+        [value("go_on", tensor_type(BOOL, [])), value("next", tensor_type(FLOAT, [2, 4])),
+         value("shown", tensor_type(FLOAT, [2, 4]))])
+    weights = [((i * 5) % 7 - 3) / 4 for i in range(16)]
+    return model(
+        "loop_graph",
+        [node("Loop", ["M", "", "X"], ["Y", "all"], [("body", body)])],
+        [value("X", tensor_type(FLOAT, [2, 4])), value("M", tensor_type(INT64, []))],
+        [value("Y", tensor_type(FLOAT, [2, 4])), value("all", tensor_type(FLOAT, ["n", 2, 4]))],
+        [initializer("W", FLOAT, [4, 4], weights), initializer("two", INT64, [], [2])])
+
+
+def scan():
+    row = tensor_type(FLOAT, [4])
+    body = graph("step", [node("Add", ["h", "x"], ["sum"]), node("Tanh", ["sum"], ["next"]),
+                          node("Mul", ["next", "x"], ["row"])],
+                 [value("h", row), value("x", row)], [value("next", row), value("row", row)])
+    rows = tensor_type(FLOAT, ["n", 4])
+    return model("scan_graph",
+                 [node("Scan", ["H", "X"], ["last", "rows"], [("body", body), ("num_scan_inputs", 1)])],
+                 [value("H", row), value("X", rows)], [value("last", row), value("rows", rows)])
+
+
 def unknown():
     return model(
         "unknown_graph",
@@ -218,6 +267,7 @@ def main():
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
              "pieces": pieces(), "absent": absent(), "zeros": zeros(), "taker": taker(),
              "unknown": unknown(), "decoder": decoder(), "kernelless": kernelless(), "branches": branches(),
+             "loop": loop(), "scan": scan(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}
     for name, data in files.items():
         path = os.path.join(folder, name + ".onnx")
