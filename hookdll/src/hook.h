@@ -208,6 +208,7 @@ void hk_tell_problem(uint8_t level, const char *what, const char *why);
 
 // tap_hidden.c: takes up a module that has ORT or kernels inside, but no C API, if it is one
 void hk_hidden_arm(uint8_t *base, const uint16_t *path, size_t path_units);
+void hk_tell_problem_in(const hk_module *m, const char *what, const char *why); // names its file
 
 // op_modules.c: operators. All with g_hk.lock held.
 // NULL, or why operators are not (all) seen. `runtime` NULL: a module without the C API.

@@ -282,12 +282,11 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
             name);
     }
     if (no_ops)
-        hk_tell_problem(TL_LEVEL_WARNING, "Operators are not recorded: ", no_ops);
+        hk_tell_problem_in(&copy, "Operators are not recorded in ", no_ops);
     if (no_events)
-        hk_tell_problem(TL_LEVEL_WARNING,
-                        "ONNX Runtime's own events are not all recorded: ", no_events);
+        hk_tell_problem_in(&copy, "ONNX Runtime's own events are not all recorded in ", no_events);
     if (no_alloc)
-        hk_tell_problem(TL_LEVEL_WARNING, "Allocations are not recorded: ", no_alloc);
+        hk_tell_problem_in(&copy, "Allocations are not recorded in ", no_alloc);
 }
 
 static void forget(const uint8_t *base)

@@ -59,7 +59,7 @@ static void set_up(hk_module *m, uint8_t *base, const uint16_t *path, size_t pat
     cm_utf16_to_utf8(path, path_units, m->path, sizeof m->path);
 }
 
-static void say(const hk_module *m, const char *what, const char *why)
+void hk_tell_problem_in(const hk_module *m, const char *what, const char *why)
 {
     char text[1280];
     size_t at = 0;
@@ -95,11 +95,11 @@ void hk_hidden_arm(uint8_t *base, const uint16_t *path, size_t path_units)
         hk_tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ",
                         "more are loaded than can be followed at once (8)");
     if (no_ops)
-        say(m, "Operators are not recorded in ", no_ops);
+        hk_tell_problem_in(m, "Operators are not recorded in ", no_ops);
     if (taken && found.provider && !(g_hk.flags & ORT_HOOK_ORT_EVENTS))
         no_events = "it has no C API, and listening to its own events is off";
     if (no_events)
-        say(m, "Runs are not recorded in ", no_events);
+        hk_tell_problem_in(m, "Runs are not recorded in ", no_events);
 }
 
 bool hk_hidden_note(hk_module *m, hk_tap_text version)
