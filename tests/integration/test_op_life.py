@@ -10,6 +10,9 @@ import harness as h
 from looping import Looping
 from test_odd_targets import MODEL, Talking, program
 
+HALF_A_SECOND = 500 * 1000 * 1000  # nanoseconds
+TRIES = 20
+
 
 def first_times(timeline):
     """When the last kernel was executed, named and given shapes for the first time; None: one of them
@@ -26,24 +29,49 @@ def first_times(timeline):
     return max(times[kernel] for kernel in executed for times in (known, shaped, executed))
 
 
-def told_at_once(checker):
-    """attach to a node that has run a session for a while: names, types and shapes with its first run"""
-    target = Looping(checker)
-    target.more_runs(200)
-    trace = checker.folder + "/attach.ortl"
-    collector = h.attach(checker.folder, "attach", target.pid, trace, "-q")
-    target.more_runs(10)
-    target.finish(checker)
-    checker.equal("attach ends well", collector.wait(), 0)
-    timeline = h.load(trace)
+def told_in_file(trace):
+    """Nanoseconds from the beginning of the attach until all was told, and until that was in the file, both
+    by the timeline's own clock: what is written comes in flushes, so the latest execution that the file has
+    is from shortly before. None: not yet."""
+    if not os.path.exists(os.path.join(h.ROOT, trace)):
+        return None
+    timeline = h.load(trace)  # which still grows
     last = first_times(timeline)
-    if not checker.true("all 229 operators are told", last is not None):
-        return
-    print("         %.0f ms after the beginning of the attach, %.0f ms after its end"
-          % (last / 1e6, (last - timeline.rows("process")[0]["time"]) / 1e6), flush=True)
-    ends = sorted(run["begin"] + run["duration"] for run in timeline.rows("run"))
-    # The run that was under way when we came has told some already.
-    checker.true("before the first run is over", last <= ends[0], (last, ends[:3]))
+    return last and (last, max(op["begin"] + op["duration"] for op in timeline.rows("op")))
+
+
+def told_at_once(checker, version):
+    target = Looping(checker, version=version)
+    target.more_runs(200)
+    best = [float("inf")] * 2
+    for i in range(TRIES):  # the machine may be busy with something else
+        trace = "%s/attach-%d.ortl" % (checker.folder, i)
+        collector = h.Program(checker.folder, "attach-%d" % i, [h.ORTSCOPE, "attach", target.pid, "-q", "-o",
+                                                                trace])
+        told = h.wait_until(lambda path=trace: told_in_file(path), "operators in the file", program=collector)
+        best = [min(pair) for pair in zip(best, told)]
+        leave(checker, target, collector, "attach-%d" % i)
+        timeline = h.load(trace)
+        ends = sorted(run["begin"] + run["duration"] for run in timeline.rows("run"))
+        # The run that was under way when we came has told some already.
+        checker.true("all 229 operators are told before the first run is over",
+                     first_times(timeline) <= ends[0], (first_times(timeline), ends[:3]))
+        if max(best) <= HALF_A_SECOND:
+            break
+    target.finish(checker)
+    print("         %s: all 229 told after %.0f ms, in the file after %.0f ms, try %d"
+          % (version, best[0] / 1e6, best[1] / 1e6, i + 1), flush=True)
+    checker.true("names, types and shapes are told within half a second of the beginning of the attach",
+                 best[0] <= HALF_A_SECOND, best)
+    checker.true("and in the file by then", best[1] <= HALF_A_SECOND, best)
+
+
+def of_version(kind, version):
+    def test(checker):
+        kind(checker, version)
+    test.__name__ = "%s_%s" % (kind.__name__, version.replace(".", "_"))
+    test.__doc__ = "attach to a node that has run ONNX Runtime %s for a while: all is told at once" % version
+    return test
 
 
 class Watched(Talking):
@@ -102,14 +130,13 @@ def nothing_is_left_changed(checker):
         checker.equal(version + ": ends with its code", target.finish(), 7)
 
 
-def unloaded_under_us(checker):
+def unloaded_under_us(checker, how="unload"):
     """the runtime goes and comes back while we are attached"""
     target = Watched(checker, "1.23.2")
     collector, trace = attached(checker, target, "attach")
     for i in range(3):
         target.run()
-        checker.equal("%d: it is really unloaded" % i, target.ask("unload", r"(unloaded|stays)"),
-                      "unloaded")
+        checker.equal("%d: it is really unloaded" % i, target.ask(how, r"(unloaded|stays)"), "unloaded")
         target.ask("load", r"(loaded)\n")
     changed = target.sum()
     target.run()
@@ -121,9 +148,19 @@ def unloaded_under_us(checker):
     checker.equal("nothing was lost", h.lost(timeline), 0)
     sessions = {op["session"] for op in timeline.rows("op") if op["run"]}
     checker.equal("operators of each of the four sessions", len(sessions), 4)
+    modules = {s["session"]: s["module"] for s in timeline.rows("session")}
+    checker.equal("and kernels of its own runtime", {k["session"]: k["module"] for k in timeline.rows("kernel")},
+                  {session: modules[session] for session in sessions})
+    checker.equal("each runtime's end is told, but the last one's", len(timeline.rows("module_end")), 3)
 
 
-TESTS = [told_at_once, nothing_is_left_changed, unloaded_under_us]
+def forgotten_session(checker):
+    """the runtime goes with a session that nobody has released"""
+    unloaded_under_us(checker, "forget")
+
+
+TESTS = [of_version(told_at_once, version) for version in ("1.15.0", "1.23.2", "1.30.0")]
+TESTS += [nothing_is_left_changed, unloaded_under_us, forgotten_session]
 
 if __name__ == "__main__":
     h.run_tests("test_op_life", TESTS)

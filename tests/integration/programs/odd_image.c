@@ -4,6 +4,7 @@
 //   sum     a hash of all that must never change in it: code, read-only data and their protection
 //   run     run the model once
 //   unload  release everything and unload the runtime
+//   forget  unload it as it is, with a session that nobody released
 //   load    load it again
 // Each is answered with a line. Ends with 7 at the end of input.
 #include "odd_ort.h"
@@ -50,11 +51,13 @@ static void load(void)
     g_session = odd_session(&g_ort);
 }
 
-static void unload(void)
+static void unload(bool release)
 {
-    g_ort.call.ReleaseSession(g_session);
-    g_ort.call.ReleaseSessionOptions(g_ort.options);
-    g_ort.call.ReleaseEnv(g_ort.env);
+    if (release) {
+        g_ort.call.ReleaseSession(g_session);
+        g_ort.call.ReleaseSessionOptions(g_ort.options);
+        g_ort.call.ReleaseEnv(g_ort.env);
+    }
     FreeLibrary(GetModuleHandleW(L"onnxruntime.dll"));
 }
 
@@ -73,8 +76,8 @@ int wmain(int argc, wchar_t **argv)
             printf("sum %016llx\n", (unsigned long long)sum());
         else if (line[0] == 'r')
             printf("ran %d\n", odd_run(&g_ort, g_session));
-        else if (line[0] == 'u') {
-            unload();
+        else if (line[0] == 'u' || line[0] == 'f') {
+            unload(line[0] == 'u');
             printf("%s\n", GetModuleHandleW(L"onnxruntime.dll") ? "stays" : "unloaded");
         } else {
             load();
