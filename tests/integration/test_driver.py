@@ -282,6 +282,32 @@ def check_all(checker, trace, report, after_go=False, code=None):
     return seen
 
 
+def has_operators(seen, session, used, stray):
+    """Its own or, on threads of a pool and with other sessions at work, some that are nobody's for sure."""
+    runs = [run for run in seen.runs[session["session"]] if run["status"] == 0]
+    pooled = [run for run in runs if run["call"] == 2 or "execution_mode=1" in session["options"]]
+    return session["session"] in used or not runs or any(
+        run["begin"] <= begin <= run["begin"] + run["duration"] for run in pooled for begin in stray)
+
+
+def check_operators(checker, seen):
+    """Of every session that ran something, whichever runtime it is of; each kernel is of that runtime."""
+    sessions, ops = seen.timeline.rows("session"), seen.timeline.rows("op")
+    used, stray = {op["session"] for op in ops}, [op["begin"] for op in ops if not op["session"]]
+    modules = {s["session"]: s["module"] for s in sessions}
+    checker.equal("every session that ran has operators",
+                  [s for s in sessions if not has_operators(seen, s, used, stray)][:1], [])
+    checker.equal("kernels are of their session's runtime",
+                  [k for k in seen.timeline.rows("kernel") if k["session"] and
+                   k["module"] != modules.get(k["session"])][:2], [])
+    checker.equal("and operators of their kernel's session", len(wrongly_owned(seen.timeline)), 0)
+
+
+def wrongly_owned(timeline):
+    owners = {k["kernel"]: k["session"] for k in timeline.rows("kernel")}
+    return [op for op in timeline.rows("op") if op["session"] and owners[op["kernel"]] not in (0, op["session"])]
+
+
 def without_pid(report):
     """Everything that must be the same with and without ortscope."""
     runtimes = []
@@ -305,7 +331,9 @@ def launched(checker, version, *more, code=300):
     report = h.report_of(program.out)[0]
     checker.true("it did and got exactly the same, outputs to the bit",
                  without_pid(report) == without_pid(h.report_of(alone.out)[0]))
-    return check_all(checker, trace, report, code=code)
+    seen = check_all(checker, trace, report, code=code)
+    check_operators(checker, seen)
+    return seen
 
 
 def attached(checker, version):
@@ -318,6 +346,7 @@ def attached(checker, version):
     checker.equal("attach ends well", collector.wait(), 0)
     report = h.report_of(program.out)[0]
     seen = check_all(checker, trace, report, after_go=True, code=7)
+    check_operators(checker, seen)
     before = [s for s in seen.timeline.rows("session") if s["source"] == BEFORE_ATTACH]
     names = {s["id"] for s in report["runtimes"][0]["sessions"] if s["early"]} & set(GRAPHS)
     checker.equal("sessions from before have their graph's name",
