@@ -88,9 +88,7 @@ def attach_moves(c):
 
 
 def run_ends(c):
-    """run --live: the program's exit code, the figures of children, a client that stays. Not in the list
-    below: under Wine the server's threads now and then do not end while clients stay, which is not
-    understood yet; `test_live.py` runs it when its name is added."""
+    """run --live: the program's exit code, and clients that stay: they are told the end."""
     trace = c.folder + "/run.ortl"
     stop = c.folder + "/stop"
     program = h.Program(c.folder, "run", [h.ORTSCOPE, "run", "-q", "--live", "--no-open", "-o",
@@ -200,4 +198,4 @@ def over_tls(c):
 
 
 if __name__ == "__main__":
-    h.run_tests("test_live", [attach_moves, serve_attaches, over_tls])
+    h.run_tests("test_live", [attach_moves, run_ends, serve_attaches, over_tls])
