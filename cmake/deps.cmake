@@ -65,14 +65,15 @@ target_compile_definitions(dep_mbedtls PUBLIC MBEDTLS_CONFIG_FILE="mbedtls_optio
 # built from a copy: beside the original it would find its own mod_mbedtls.inl, not ours.
 set(civetweb_c ${CMAKE_BINARY_DIR}/deps/civetweb/civetweb.c)
 configure_file(${deps_src}/civetweb/src/civetweb.c ${civetweb_c} COPYONLY)
+set(civetweb_ours ${CMAKE_SOURCE_DIR}/dashboard/tls/civetweb_ours.c)
 add_library(dep_civetweb STATIC
-    ${civetweb_c} ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)
-set_source_files_properties(${civetweb_c} PROPERTIES
+    ${civetweb_ours} ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)
+set_source_files_properties(${civetweb_ours} PROPERTIES
     COMPILE_DEFINITIONS malloc=da_bounded_malloc
-    OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/dashboard/tls/mod_mbedtls.inl)
+    OBJECT_DEPENDS "${civetweb_c};${CMAKE_SOURCE_DIR}/dashboard/tls/mod_mbedtls.inl")
 target_include_directories(dep_civetweb SYSTEM PUBLIC ${deps_src}/civetweb/include)
 target_include_directories(dep_civetweb SYSTEM PRIVATE
-    ${CMAKE_SOURCE_DIR}/dashboard/tls ${deps_src}/civetweb/src)
+    ${CMAKE_BINARY_DIR}/deps/civetweb ${CMAKE_SOURCE_DIR}/dashboard/tls ${deps_src}/civetweb/src)
 target_compile_definitions(dep_civetweb PRIVATE
     USE_WEBSOCKET USE_IPV6 USE_MBEDTLS NO_SSL NO_CGI NO_FILES NO_CACHING NDEBUG
     SOCKET_TIMEOUT_QUANTUM=100) # ms until its threads notice that they are to end

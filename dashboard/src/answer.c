@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From CivetWeb's request to the bytes of our answer.
+#include "connection.h"
 #include "server_internal.h"
 
 #include <stdatomic.h>
@@ -39,6 +40,8 @@ static const char *reason_of(int status)
         return "Conflict";
     case 413:
         return "Content Too Large";
+    case 431:
+        return "Request Header Fields Too Large";
     case 503:
         return "Service Unavailable";
     default:
@@ -150,20 +153,19 @@ static bool read_body(da_server *s, struct mg_connection *c, da_request *r, char
     da_right right;
     if (strcmp(r->method, "POST") != 0 || strcmp(r->path, "/api/v1/control") != 0)
         return true;
-    if (da_check(&s->core, r, reply, &right) != 0)
-        return false;
-    if (info->content_length > MOST_BODY) {
-        da_reply_error(reply, 413, "The body may have 4 KiB.");
+    if (da_check(&s->core, r, reply, &right) != 0) {
+        da_audit_refused(&s->core, r, reply->status);
         return false;
     }
-    while (len <= MOST_BODY) {
+    while (info->content_length <= MOST_BODY && len <= MOST_BODY) {
         int n = mg_read(c, body + len, MOST_BODY + 1 - len);
         if (n <= 0)
             break;
         len += (size_t)n;
     }
-    if (len > MOST_BODY) {
+    if (info->content_length > MOST_BODY || len > MOST_BODY) {
         da_reply_error(reply, 413, "The body may have 4 KiB.");
+        da_audit_refused(&s->core, r, 413);
         return false;
     }
     r->body = body;
@@ -178,35 +180,48 @@ static bool is_stream_request(const da_request *r, const struct mg_connection *c
            mg_strcasecmp(upgrade, "websocket") == 0;
 }
 
+// Whether the WebSocket may begin; else the reply says why not.
+static bool check_stream(da_server *s, const da_request *r, da_reply *reply)
+{
+    da_right right;
+    bool given;
+    double number;
+    if (da_check(&s->core, r, reply, &right) != 0)
+        return false;
+    if (da_query_number(r->query, "hz", 1, 60, &given, &number) != CM_OK ||
+        da_query_number(r->query, "window", 0.1, 60, &given, &number) != CM_OK) {
+        da_reply_error(reply, 400, "\"hz\" is 1 to 60, \"window\" 0.1 to 60.");
+        return false;
+    }
+    pthread_mutex_lock(&s->streams_lock);
+    bool room = s->stream_count < DA_STREAMS && !s->ending;
+    pthread_mutex_unlock(&s->streams_lock);
+    if (!room)
+        da_reply_error(reply, 503, "Too many clients.");
+    return room;
+}
+
 // 0: CivetWeb goes on, with the WebSocket. 1: answered.
 int da_on_request(struct mg_connection *c)
 {
     da_server *s = mg_get_user_data(mg_get_context(c));
     da_request r = da_request_of(c);
     da_reply reply;
-    da_right right;
     char body[MOST_BODY + 1];
     bool is_stream = is_stream_request(&r, c);
+    da_waiting_end(&s->waiting, da_connection_socket(c));
     atomic_fetch_add(&s->answering, 1);
     da_reply_init(&reply);
-    if (is_stream && da_check(&s->core, &r, &reply, &right) == 0) {
-        pthread_mutex_lock(&s->streams_lock);
-        bool room = s->stream_count < DA_STREAMS && !s->ending;
-        pthread_mutex_unlock(&s->streams_lock);
-        if (room) {
-            da_reply_deinit(&reply);
-            atomic_fetch_sub(&s->answering, 1);
-            return 0;
-        }
-        da_reply_error(&reply, 503, "Too many clients.");
-    } else if (!is_stream && read_body(s, c, &r, body, &reply)) {
+    bool begins = is_stream && check_stream(s, &r, &reply);
+    if (!is_stream && read_body(s, c, &r, body, &reply))
         da_handle(&s->core, &r, &reply);
+    if (!begins) {
+        mg_disable_connection_keep_alive(c); // else a body that nobody wants is awaited
+        send_reply(s, c, &reply);
     }
-    mg_disable_connection_keep_alive(c); // else the rest of a body that nobody wants is awaited
-    send_reply(s, c, &reply);
     da_reply_deinit(&reply);
     atomic_fetch_sub(&s->answering, 1);
-    return 1;
+    return begins ? 0 : 1;
 }
 
 // What CivetWeb itself refuses: broken requests, headers that are too long.
@@ -215,7 +230,9 @@ int da_on_error(struct mg_connection *c, int status, const char *message)
     da_reply reply;
     (void)message;
     da_reply_init(&reply);
-    da_reply_error(&reply, status == 413 ? 431 : status, "The request is broken or too long.");
+    if (status == 413 || da_connection_overflowed(c))
+        status = 431;
+    da_reply_error(&reply, status, "The request is broken or too long.");
     const char *body = cm_out_string(&reply.body);
     send_head(c, &reply, WITH_LENGTH, strlen(body));
     mg_write(c, body, strlen(body));

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STRANGERS 10u // lines a second
+
 cm_status da_audit_open(da_core *core, const char *path)
 {
     return cm_file_append(path, &core->audit);
@@ -36,6 +38,24 @@ static void append_audit(da_core *core, const char *line)
     core->host.say(core->host.context, sentence);
 }
 
+// Strangers could fill the disk: only so many of their lines a second, the rest is counted.
+static bool may_write(da_core *core, da_right right, uint64_t *out_left_out)
+{
+    uint64_t second = cm_monotonic_ns() / 1000000000u;
+    pthread_mutex_lock(&core->audit_lock);
+    if (core->strangers_second != second)
+        core->strangers = 0;
+    core->strangers_second = second;
+    bool may = right != DA_NOTHING || core->strangers < STRANGERS;
+    core->strangers += right == DA_NOTHING && may;
+    core->strangers_left_out += !may;
+    *out_left_out = core->strangers_left_out;
+    if (may)
+        core->strangers_left_out = 0;
+    pthread_mutex_unlock(&core->audit_lock);
+    return may;
+}
+
 static void write_audit(da_core *core, const da_request *r, da_right right, const da_control *c,
                         int status)
 {
@@ -43,7 +63,8 @@ static void write_audit(da_core *core, const da_request *r, da_right right, cons
     char utc[48];
     cm_out out;
     cm_json json, *j = &json;
-    if (!core->audit)
+    uint64_t left_out;
+    if (!core->audit || !may_write(core, right, &left_out))
         return;
     cm_format_utc(utc, sizeof utc, cm_utc_ns());
     cm_out_init_memory(&out);
@@ -59,6 +80,10 @@ static void write_audit(da_core *core, const da_request *r, da_right right, cons
     da_key_id(j, "pid", c ? c->pid : 0);
     da_key_number(j, "hz", c ? c->hz : DA_NONE, 2);
     da_key_number(j, "counters_hz", c ? c->counters_hz : DA_NONE, 2);
+    da_key_number(j, "speed", c ? c->speed : DA_NONE, 3);
+    da_key_number(j, "to_s", c ? c->to_s : DA_NONE, 6);
+    if (left_out)
+        da_key_uint(j, "left_out", left_out);
     cm_json_end(j);
     append_audit(core, cm_out_string(&out));
     cm_out_deinit(&out);
@@ -143,4 +168,10 @@ void da_handle_control(da_core *core, const da_request *r, da_right right, da_re
         da_reply_error(reply, code, sentence);
     }
     write_audit(core, r, right, parsed ? &c : NULL, code);
+}
+
+void da_audit_refused(da_core *core, const da_request *r, int status)
+{
+    if (strcmp(r->path, "/api/v1/control") == 0 && strcmp(r->method, "POST") == 0)
+        write_audit(core, r, da_right_of(&core->access, r), NULL, status);
 }

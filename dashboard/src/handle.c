@@ -63,8 +63,7 @@ static void reply_failure(da_reply *reply, cm_status status)
     da_reply_error(reply, code, sentence);
 }
 
-// ----------------------------------------------------------------------------------------
-// documents
+// --------------------------------------------------------------------------------------- documents
 
 static void push_state(da_core *core, cm_json *j)
 {
@@ -85,7 +84,7 @@ static void push_state(da_core *core, cm_json *j)
     cm_json_end(j);
 }
 
-void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control)
+void da_write_metrics(da_core *core, cm_out *out, const da_telling *t)
 {
     cm_json json, *j = &json;
     uint32_t number = 0;
@@ -93,11 +92,12 @@ void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bo
     da_begin_document(j, 0);
     da_key_text(j, "type", "metrics");
     da_key_number(j, "utc_ms", (double)(cm_utc_ns() / 1000) / 1000.0, 3);
-    da_key_number(j, "window_s", window_s, 3);
-    da_key_bool(j, "control", control);
+    da_key_number(j, "window_s", t->window_s, 3);
+    da_key_bool(j, "control", t->control);
+    da_key_bool(j, "last", t->last);
     da_key_array(j, "captures");
     for (da_capture c; (c = da_core_next(core, &number)).live;)
-        da_view_metrics(j, c.live, number, window_s, hz);
+        da_view_metrics(j, c.live, number, t->window_s, t->hz);
     cm_json_end(j);
     push_state(core, j);
     cm_json_end(j);
@@ -117,8 +117,10 @@ static cm_status answer_current(const asked *a, da_reply *reply)
     pthread_mutex_lock(&a->core->lock);
     double hz = a->core->hz;
     pthread_mutex_unlock(&a->core->lock);
-    da_write_metrics(a->core, &reply->body, a->span.has_window ? a->span.window_s : WINDOW_S, hz,
-                     a->right == DA_MAY_CONTROL);
+    const da_telling t = {.window_s = a->span.has_window ? a->span.window_s : WINDOW_S,
+                          .hz = hz,
+                          .control = a->right == DA_MAY_CONTROL};
+    da_write_metrics(a->core, &reply->body, &t);
     return CM_OK;
 }
 
@@ -132,6 +134,19 @@ static cm_status answer_sessions(const asked *a, da_reply *reply)
     for (da_capture c; (c = da_core_next(a->core, &number)).live;)
         da_view_sessions(j, c.live, number);
     cm_json_end(j);
+    cm_json_end(j);
+    return CM_OK;
+}
+
+// What a page puts into links, which browsers remember: the token that may do the least.
+static cm_status answer_access(const asked *a, da_reply *reply)
+{
+    cm_json json, *j = &json;
+    const char *read = a->core->access.read;
+    cm_json_init(j, &reply->body);
+    da_begin_document(j, 0);
+    da_key_bool(j, "control", a->right == DA_MAY_CONTROL);
+    da_key_text(j, "read_token", *read ? read : NULL);
     cm_json_end(j);
     return CM_OK;
 }
@@ -244,6 +259,7 @@ typedef struct route {
 
 static const route routes[] = {
     {"/api/v1/metrics/current", false, answer_current},
+    {"/api/v1/access", false, answer_access},
     {"/api/v1/sessions", false, answer_sessions},
     {"/api/v1/processes", false, answer_processes},
     {"/api/v1/metrics/history", true, answer_history},
@@ -314,8 +330,10 @@ void da_handle(da_core *core, const da_request *r, da_reply *reply)
     da_right right = DA_NOTHING;
     bool get = strcmp(r->method, "GET") == 0;
     const da_page_file *file = find_file(r->path);
-    if (da_check(core, r, reply, &right))
+    if (da_check(core, r, reply, &right)) {
+        da_audit_refused(core, r, reply->status);
         return;
+    }
     if (strcmp(r->path, "/api/v1/control") == 0) {
         if (strcmp(r->method, "POST") == 0)
             da_handle_control(core, r, right, reply);

@@ -38,6 +38,9 @@ typedef struct da_core {
     pthread_mutex_t audit_lock; // of what follows
     cm_file *audit;             // NULL: no log of control actions
     bool audit_failed;          // and that was told
+    uint64_t strangers_second;  // lines about who has no token: so many in this second,
+    unsigned strangers;
+    uint64_t strangers_left_out; // and these were too many
 } da_core;
 
 typedef struct da_reply {
@@ -66,12 +69,18 @@ void da_handle(da_core *core, const da_request *r, da_reply *reply);
 
 void da_reply_error(da_reply *reply, int status, const char *message);
 
-// One message of the WebSocket.
-void da_write_metrics(da_core *core, cm_out *out, double window_s, double hz, bool control);
+// One message of the WebSocket; last: none follows.
+typedef struct da_telling {
+    double window_s, hz;
+    bool control, last;
+} da_telling;
+void da_write_metrics(da_core *core, cm_out *out, const da_telling *t);
 // control.c
 cm_status da_audit_open(da_core *core, const char *path);
 void da_audit_close(da_core *core);
 void da_handle_control(da_core *core, const da_request *r, da_right right, da_reply *reply);
+// Logs an attempt to control that did not get so far; idle for other requests.
+void da_audit_refused(da_core *core, const da_request *r, int status);
 
 // prometheus.c
 void da_write_prometheus(da_core *core, cm_out *out);

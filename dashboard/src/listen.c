@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where the server listens, by which names it may be asked for, and whether that is safe: an
 // address that other machines reach needs TLS. Everything is checked before anybody can connect.
+#include "connection.h"
 #include "server_internal.h"
 
 #include <stdio.h>
@@ -143,18 +144,40 @@ static int on_message(const struct mg_connection *c, const char *message)
     return 1; // nothing is printed
 }
 
+static void comes(const da_tls_gate *gate, int socket)
+{
+    da_waiting_begin(&((da_server *)(size_t)gate)->waiting, socket);
+}
+
+static int on_connection(const struct mg_connection *c, void **data)
+{
+    (void)data;
+    da_server *s = mg_get_user_data(mg_get_context(c));
+    da_waiting_begin(&s->waiting, da_connection_socket(c));
+    return 0;
+}
+
+static void on_close(const struct mg_connection *c)
+{
+    da_server *s = mg_get_user_data(mg_get_context(c));
+    da_waiting_end(&s->waiting, da_connection_socket(c));
+}
+
 static struct mg_context *listen_on(da_server *s, const place *at, unsigned port)
 {
     char ports[80];
-    const struct mg_callbacks callbacks = {
-        .begin_request = da_on_request, .http_error = da_on_error, .log_message = on_message};
+    const struct mg_callbacks callbacks = {.init_connection = on_connection,
+                                           .begin_request = da_on_request,
+                                           .http_error = da_on_error,
+                                           .connection_close = on_close,
+                                           .log_message = on_message};
     // "+" is every address of both kinds.
     snprintf(ports, sizeof ports, "%s%s%u%s", at->is_every && at->is_v6 ? "+" : at->text,
              at->is_every && at->is_v6 ? "" : ":", port, s->gate.tls ? "s" : "");
     const char *options[] = {"listening_ports",
                              ports,
-                             "num_threads",
-                             "40",
+                             "num_threads", // streams, connections that wait, and answers
+                             "48",
                              "request_timeout_ms",
                              "10000",
                              "websocket_timeout_ms", // between pings, and looks at what has ended
@@ -179,11 +202,7 @@ static struct mg_context *listen_on(da_server *s, const place *at, unsigned port
 
 static bool is_ending(const da_tls_gate *gate)
 {
-    da_server *s = (da_server *)(size_t)gate;
-    pthread_mutex_lock(&s->streams_lock);
-    bool ending = s->ending;
-    pthread_mutex_unlock(&s->streams_lock);
-    return ending;
+    return atomic_load(&((da_server *)(size_t)gate)->core.given_up);
 }
 
 cm_status da_listen(da_server *s, const da_server_options *o)
@@ -196,6 +215,7 @@ cm_status da_listen(da_server *s, const da_server_options *o)
     if (o->tls_cert)
         CM_TRY(da_tls_open(o->tls_cert, o->tls_key, &s->gate.tls));
     s->gate.is_ending = is_ending;
+    s->gate.comes = comes;
     a->scheme = s->gate.tls ? "https" : "http";
     for (unsigned i = 0; i < tried && !s->context; i++) {
         s->port = first + i;

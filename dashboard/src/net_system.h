@@ -23,6 +23,10 @@ bool da_net_begin(void);
 // Without waiting; DA_NO_SOCKET: the system has none.
 da_socket da_net_open(const struct addrinfo *address);
 void da_net_close(da_socket s);
+// Ends the connection both ways; the socket stays. Whoever waits for it is woken.
+void da_net_end(da_socket s);
+// How much the system may keep of what the other side has not taken; about.
+void da_net_keep(da_socket s, unsigned bytes);
 // How many bytes, below 0 where it failed; without waiting. A connection that has gone is a failure
 // and no signal.
 long da_net_write(da_socket s, const void *bytes, size_t len);

@@ -27,11 +27,12 @@ void da_message_release(da_message *m)
 // --------------------------------------------------------------------------------------- messages
 
 // NULL: there is no memory now; the next one may go.
-static da_message *make(da_server *server, cm_out *out, const wishes *w)
+static da_message *make(da_server *server, cm_out *out, const wishes *w, bool last)
 {
     unsigned char head[DA_FRAME_HEAD];
+    const da_telling t = {w->window_s, w->hz, w->control, last};
     cm_out_clear(out);
-    da_write_metrics(&server->core, out, w->window_s, w->hz, w->control);
+    da_write_metrics(&server->core, out, &t);
     const char *text = cm_out_string(out);
     if (cm_out_failed(out))
         return NULL;
@@ -124,7 +125,7 @@ static void give_last(da_server *server, cm_out *out, double hz)
         if (!server->streams[i] || server->streams[i]->last)
             continue;
         wishes w = wishes_of(server->streams[i], hz);
-        da_message *m = make(server, out, &w);
+        da_message *m = make(server, out, &w, true);
         for (size_t k = i; k < DA_STREAMS; k++) {
             da_stream *s = server->streams[k];
             wishes theirs = s ? wishes_of(s, hz) : w;
@@ -137,8 +138,7 @@ static void give_last(da_server *server, cm_out *out, double hz)
     }
 }
 
-// --------------------------------------------------------------------------------------- the
-// thread
+// -------------------------------------------------------------------------------------- the thread
 
 static double rate_of(da_core *core)
 {
@@ -164,7 +164,7 @@ static void turn(da_server *server, cm_out *out)
             cm_sleep_ms((uint32_t)((ns + 999999) / 1000000));
         return;
     }
-    da_message *m = make(server, out, &w);
+    da_message *m = make(server, out, &w, false);
     pthread_mutex_lock(&server->streams_lock);
     give_to_due(server, &w, hz, version, m);
     da_message_release(m);

@@ -226,8 +226,7 @@ static void *push_thread(void *context)
     return NULL;
 }
 
-// ------------------------------------------------------------------------------------ begin and
-// end
+// ----------------------------------------------------------------------------------- begin and end
 
 static cm_status take_headers(da_push *p, const da_otlp_options *o)
 {

@@ -176,8 +176,7 @@ static cm_status control(void *context, const da_control *c)
     return status;
 }
 
-// ------------------------------------------------------------------------------------ begin and
-// end
+// ----------------------------------------------------------------------------------- begin and end
 
 static void free_replay(da_replay *r)
 {

@@ -156,8 +156,7 @@ da_right da_right_of(const da_access *access, const da_request *r)
     return right_of_token(access, token);
 }
 
-// ---------------------------------------------------------------------------------- host and
-// origin
+// --------------------------------------------------------------------------------- host and origin
 
 static char lower(char c)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LAST_TURNS 200u  // of 10 ms, for the last messages
+#define LAST_TURNS 200u  // of 10 ms, for the last messages and what clients ask for after them
 #define STOP_TURNS 2000u // of 10 ms
 
 cm_status da_server_start(const da_server_options *options, da_server **out)
@@ -20,6 +20,8 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     da_core_init(&s->core, &options->host, options->hz);
     pthread_mutex_init(&s->streams_lock, NULL);
     pthread_cond_init(&s->streams_changed, NULL);
+    da_waiting_init(&s->waiting);
+    s->stop_turns = STOP_TURNS;
     cm_status status = options->audit ? da_audit_open(&s->core, options->audit) : CM_OK;
     if (status == CM_OK)
         status = options->token_file ? da_tokens_read(options->token_file, &s->core.access)
@@ -38,22 +40,26 @@ cm_status da_server_start(const da_server_options *options, da_server **out)
     return CM_OK;
 }
 
+// Who comes second frees it: the thread that stops, or who waited for it in vain.
 typedef struct stopping {
     struct mg_context *context;
-    atomic_bool done;
+    atomic_bool done, left;
 } stopping;
 
 static void *stop_context(void *context)
 {
     stopping *s = context;
     mg_stop(s->context);
-    atomic_store(&s->done, true);
+    if (atomic_exchange(&s->left, true))
+        free(s);
+    else
+        atomic_store(&s->done, true);
     return NULL;
 }
 
 // False: CivetWeb's threads did not come to their end. The program that was recorded has ended and
 // its exit code is waited for, so we do not wait for ever.
-static bool stop_in_time(struct mg_context *context)
+static bool stop_in_time(struct mg_context *context, unsigned turns)
 {
     pthread_t thread;
     stopping *s = calloc(1, sizeof *s);
@@ -64,9 +70,9 @@ static bool stop_in_time(struct mg_context *context)
         mg_stop(context);
         return true;
     }
-    for (unsigned i = 0; i < STOP_TURNS && !atomic_load(&s->done); i++)
+    for (unsigned i = 0; i < turns && !atomic_load(&s->done); i++)
         cm_sleep_ms(10);
-    if (!atomic_load(&s->done)) {
+    if (!atomic_exchange(&s->left, true)) {
         pthread_detach(thread);
         return false;
     }
@@ -75,26 +81,34 @@ static bool stop_in_time(struct mg_context *context)
     return true;
 }
 
-void da_server_stop(da_server *s)
+// A page that was told the end asks for its tables once more and then goes; who stays connected is
+// waited for a little while.
+static bool is_wanted(da_server *s)
+{
+    return da_streams_sending(s) || da_streams_open(s) || atomic_load(&s->answering);
+}
+
+bool da_server_stop(da_server *s)
 {
     if (!s)
-        return;
+        return true;
     da_push_stop(s->push);
     if (s->context) {
         da_news_end(s);
-        for (unsigned i = 0;
-             i < LAST_TURNS && (da_streams_sending(s) || atomic_load(&s->answering)); i++)
+        for (unsigned i = 0; i < LAST_TURNS && is_wanted(s); i++)
             cm_sleep_ms(10);
         atomic_store(&s->core.given_up, true);
-        if (!stop_in_time(s->context))
-            return; // what they might still use stays until the process ends
+        if (!stop_in_time(s->context, s->stop_turns))
+            return false; // what they might still use stays until the process ends
     }
     pthread_mutex_destroy(&s->streams_lock);
     pthread_cond_destroy(&s->streams_changed);
+    da_waiting_deinit(&s->waiting);
     da_core_deinit(&s->core);
     da_tls_close(s->gate.tls);
     free(s);
     mg_exit_library();
+    return true;
 }
 
 uint32_t da_server_add(da_server *s, const da_capture *capture)

@@ -6,6 +6,7 @@
 #include "handle.h"
 #include "otlp_push.h"
 #include "tls.h"
+#include "waiting.h"
 
 #define DA_STREAMS 16u // clients of the WebSocket
 
@@ -41,6 +42,8 @@ struct da_server {
     unsigned sending;               // streams whose threads have not sent their last message
     bool ending;                    // every client gets a last message
     atomic_uint answering;          // requests
+    da_waiting waiting;             // connections without a request yet
+    unsigned stop_turns;            // of 10 ms, for CivetWeb's threads to end
     da_stream *streams[DA_STREAMS]; // NULL where there is none
     pthread_cond_t streams_changed; // the first one came, or the end
     pthread_t news;                 // the thread that makes messages
@@ -54,8 +57,10 @@ void da_news_end(da_server *s);
 // Under streams_lock.
 void da_message_release(da_message *m);
 
-// Streams that have not come to their end, once the server is ending.
-unsigned da_streams_sending(da_server *s);
+// Once the server is ending: whether a stream has not got its last message, and whether a client is
+// still connected, which may want to ask for the rest.
+bool da_streams_sending(da_server *s);
+bool da_streams_open(da_server *s);
 
 // stream.c: the WebSocket's handlers; cbdata is the da_server.
 int da_stream_connect(const struct mg_connection *c, void *cbdata);

@@ -2,19 +2,30 @@
 // Clients of the WebSocket. Each has a thread that writes what news.c gives it: a client that does
 // not read holds up its own thread only.
 #include "common/os.h"
+#include "connection.h"
+#include "net_system.h"
 #include "server_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_MESSAGE 1024u
+#define KEPT_BYTES   65536u // by the system: who reads slowly shall get the newest, not all of them
 
-unsigned da_streams_sending(da_server *s)
+bool da_streams_sending(da_server *s)
 {
     pthread_mutex_lock(&s->streams_lock);
-    unsigned sending = s->sending;
+    bool sending = s->sending > 0;
     pthread_mutex_unlock(&s->streams_lock);
     return sending;
+}
+
+bool da_streams_open(da_server *s)
+{
+    pthread_mutex_lock(&s->streams_lock);
+    bool open = s->stream_count > 0;
+    pthread_mutex_unlock(&s->streams_lock);
+    return open;
 }
 
 // In one piece: head and text apart would be two packets.
@@ -53,8 +64,7 @@ static void *stream_thread(void *context)
     return NULL;
 }
 
-// --------------------------------------------------------------------------------- coming and
-// going
+// -------------------------------------------------------------------------------- coming and going
 
 // Under streams_lock.
 static bool take_place(da_server *server, da_stream *s)
@@ -109,31 +119,40 @@ int da_stream_connect(const struct mg_connection *c, void *cbdata)
     return room ? 0 : 1;
 }
 
+// NULL: there is no room, memory or thread for it.
+static da_stream *begin_stream(da_server *server, struct mg_connection *c, const da_request *r)
+{
+    bool given = false;
+    da_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (da_stream){.server = server, .connection = c, .window_s = 5};
+    s->control = da_right_of(&server->core.access, r) == DA_MAY_CONTROL;
+    da_query_number(r->query, "hz", 1, 60, &given, &s->hz);
+    da_query_number(r->query, "window", 0.1, 60, &given, &s->window_s);
+    pthread_cond_init(&s->changed, NULL);
+    if (begin(s))
+        return s;
+    free_stream(s);
+    return NULL;
+}
+
 void da_stream_ready(struct mg_connection *c, void *cbdata)
 {
     da_server *server = cbdata;
     da_request r = da_request_of(c);
-    bool given = false;
+    da_net_keep((da_socket)da_connection_socket(c), KEPT_BYTES);
     pthread_mutex_lock(&server->streams_lock);
     server->stream_count++; // until da_stream_close, which follows whatever happens
     bool over = server->stream_count > DA_STREAMS; // others came at the same moment
     pthread_mutex_unlock(&server->streams_lock);
-    if (over) {
-        mg_websocket_write(c, MG_WEBSOCKET_OPCODE_CONNECTION_CLOSE, NULL, 0);
+    da_stream *s = over ? NULL : begin_stream(server, c, &r);
+    if (s) {
+        mg_set_user_connection_data(c, s);
         return;
     }
-    da_stream *s = calloc(1, sizeof *s);
-    if (!s)
-        return;
-    *s = (da_stream){.server = server, .connection = c, .window_s = 5};
-    s->control = da_right_of(&server->core.access, &r) == DA_MAY_CONTROL;
-    da_query_number(r.query, "hz", 1, 60, &given, &s->hz);
-    da_query_number(r.query, "window", 0.1, 60, &given, &s->window_s);
-    pthread_cond_init(&s->changed, NULL);
-    if (begin(s))
-        mg_set_user_connection_data(c, s);
-    else
-        free_stream(s);
+    mg_websocket_write(c, MG_WEBSOCKET_OPCODE_CONNECTION_CLOSE, NULL, 0);
+    mg_disable_connection_keep_alive(c); // nothing would ever come: it shall not wait for it
 }
 
 // Returns 0 to end the connection.

@@ -40,7 +40,7 @@ static void take_sessions(const da_live *l, double window_s, da_top *out)
         da_top_session *t = &out->sessions[out->session_count++];
         da_window w = da_window_of(l, s, window_s);
         int64_t held = da_session_held(s);
-        bool any = w.runs > 0;
+        bool any = w.runs > w.failed;
         *t = (da_top_session){.id = s->id,
                               .ended = s->ended_ns >= 0,
                               .runs = s->runs,

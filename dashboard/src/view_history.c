@@ -71,7 +71,7 @@ static void cell(cm_json *j, column c, const da_step *s, double step_s)
         cm_json_uint(j, s->failed);
         break;
     case RATE:
-        cm_json_number(j, s->runs / step_s, 2);
+        cm_json_number(j, (s->runs - s->failed) / step_s, 2);
         break;
     case IN_FLIGHT:
         cm_json_uint(j, s->in_flight_max);
@@ -238,6 +238,7 @@ static void write_history(cm_json *j, const da_live *l, uint32_t capture, const 
     da_key_number(j, "step_s", g.step_s, 3);
     da_key_number(j, "from_s", (double)g.first * g.step_s, 3);
     da_key_number(j, "to_s", (double)(g.first + g.count) * g.step_s, 3);
+    da_key_number(j, "now_s", da_seconds(l->now_ns), 6);
     da_key_array(j, "time_s");
     for (int64_t i = 0; i < g.count; i++)
         cm_json_number(j, (double)(g.first + i) * g.step_s, 3);

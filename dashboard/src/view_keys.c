@@ -129,6 +129,24 @@ const da_counter *da_counter_find(const da_live *l, const char *name, int64_t ab
     return NULL;
 }
 
+static bool same_text(const da_live *l, int64_t a, int64_t b)
+{
+    const char *first = da_text(l, a), *second = da_text(l, b);
+    return a == b || (first && second && strcmp(first, second) == 0);
+}
+
+const da_counter *da_counter_beside(const da_live *l, const da_counter *c, const char *name)
+{
+    for (size_t i = 0; i < l->counter_count; i++) {
+        const da_counter *other = l->counters[i];
+        const char *text = da_text(l, other->name);
+        if (other->seen && other->about == c->about && other->number == c->number && text &&
+            strcmp(text, name) == 0 && same_text(l, other->source, c->source))
+            return other;
+    }
+    return NULL;
+}
+
 double da_counter_now(const da_counter *c)
 {
     return c && c->known ? c->value : DA_NONE;

@@ -32,6 +32,8 @@ const char *da_file_name(const char *path); // behind the last slash
 enum { DA_MACHINE, DA_PROCESS, DA_THREAD, DA_CORE, DA_DEVICE };
 const da_counter *da_counter_find(const da_live *l, const char *name, int64_t about,
                                   int64_t process, int64_t number);
+// Of the same device as `c`, told by the same source: sources number devices each in its own way.
+const da_counter *da_counter_beside(const da_live *l, const da_counter *c, const char *name);
 // In its unit; NAN where it is not known now.
 double da_counter_now(const da_counter *c);
 // Of one that counts up: its change per second over the last second.

@@ -118,8 +118,8 @@ static void session_memory(cm_json *j, const da_session *s)
     cm_json_end(j);
 }
 
-// Returns the runs of the window.
-static uint64_t session(cm_json *j, const da_live *l, const da_session *s, double window_s)
+// Returns the throughput of the window.
+static double session(cm_json *j, const da_live *l, const da_session *s, double window_s)
 {
     da_window w = da_window_of(l, s, window_s);
     double seconds = da_seconds(s->last_end_ns - s->first_begin_ns);
@@ -139,15 +139,16 @@ static uint64_t session(cm_json *j, const da_live *l, const da_session *s, doubl
     window_latency(j, &w);
     cm_json_end(j);
     da_key_object(j, "total");
-    da_key_number(j, "throughput_per_s",
-                  s->runs && seconds > 0 ? (double)s->runs / seconds : DA_NONE, 2);
+    da_key_number(
+        j, "throughput_per_s",
+        s->latencies.count && seconds > 0 ? (double)s->latencies.count / seconds : DA_NONE, 2);
     total_latency(j, &s->latencies);
     cm_json_end(j);
     last_run(j, l, s);
     recent_runs(j, s);
     session_memory(j, s);
     cm_json_end(j);
-    return w.runs;
+    return w.throughput_per_s;
 }
 
 // -------------------------------------------------------------------------- processes and machine
@@ -184,18 +185,16 @@ static void devices(cm_json *j, const da_live *l, const char *key, const char *u
         const char *name = da_text(l, c->name);
         if (c->about != DA_DEVICE || !c->seen || !name || strcmp(name, utilization) != 0)
             continue;
-        const da_counter *memory = da_counter_find(l, "memory_used", DA_DEVICE, -1, c->number);
+        const da_counter *memory = da_counter_beside(l, c, "memory_used");
         if (!memory)
-            memory = da_counter_find(l, "memory_dedicated", DA_DEVICE, -1, c->number);
+            memory = da_counter_beside(l, c, "memory_dedicated");
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         da_key_count(j, "device", c->number);
         da_key_text(j, "name", da_text(l, c->subject));
         da_key_number(j, "utilization_percent", da_counter_now(c), 1);
         da_key_number(j, "memory_bytes", da_counter_now(memory), 0);
-        da_key_number(j, "power_w",
-                      da_counter_now(da_counter_find(l, "power", DA_DEVICE, -1, c->number)), 2);
-        da_key_number(j, "temperature_c",
-                      da_counter_now(da_counter_find(l, "temperature", DA_DEVICE, -1, c->number)),
+        da_key_number(j, "power_w", da_counter_now(da_counter_beside(l, c, "power")), 2);
+        da_key_number(j, "temperature_c", da_counter_now(da_counter_beside(l, c, "temperature")),
                       1);
         cm_json_end(j);
     }
@@ -229,7 +228,7 @@ static double machine_now(const da_live *l, const char *name)
     return da_counter_now(da_counter_find(l, name, DA_MACHINE, -1, -1));
 }
 
-static void machine(cm_json *j, const da_live *l, double window_s, uint64_t runs)
+static void machine(cm_json *j, const da_live *l, double runs_per_s)
 {
     double sum = 0;
     unsigned known = 0;
@@ -247,16 +246,15 @@ static void machine(cm_json *j, const da_live *l, double window_s, uint64_t runs
     da_key_number(j, "power_w", watts, 2);
     da_key_number(j, "energy_j", da_counter_now(energy), 3);
     da_key_number(j, "temperature_c", machine_now(l, "temperature"), 1);
-    da_key_number(j, "energy_per_inference_j", runs ? watts * window_s / (double)runs : DA_NONE, 6);
+    da_key_number(j, "energy_per_inference_j", runs_per_s > 0 ? watts / runs_per_s : DA_NONE, 6);
     cm_json_end(j);
 }
 
-// ---------------------------------------------------------------------------------------- the
-// whole
+// -------------------------------------------------------------------------------------- the whole
 
 void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, double hz)
 {
-    uint64_t runs = 0;
+    double runs_per_s = 0;
     da_lock(l);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     da_key_uint(j, "capture", capture);
@@ -280,9 +278,9 @@ void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, 
     da_key_array(j, "sessions");
     for (size_t i = 0; i < l->session_count; i++)
         if (l->sessions[i]->facts[TM_session_status] == 0) // else it was never made
-            runs += session(j, l, l->sessions[i], window_s);
+            runs_per_s += session(j, l, l->sessions[i], window_s);
     cm_json_end(j);
-    machine(j, l, window_s, runs);
+    machine(j, l, runs_per_s);
     cm_json_end(j);
     da_unlock(l);
 }

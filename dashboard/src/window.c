@@ -82,7 +82,7 @@ da_window da_window_of(const da_live *l, const da_session *s, double window_s)
     int64_t durations[DA_RUNS];
     double sum = 0, seconds = count_runs(&w, l, s, begin_of(l, window_s));
     size_t n = da_window_durations(l, s, window_s, durations);
-    w.throughput_per_s = w.runs && seconds > 0 ? (double)w.runs / seconds : 0;
+    w.throughput_per_s = seconds > 0 ? (double)(w.runs - w.failed) / seconds : 0;
     for (size_t i = 0; i < n; i++) {
         double ns = (double)durations[i];
         w.min_ns = i == 0 || ns < w.min_ns ? ns : w.min_ns;

@@ -5,7 +5,7 @@
 #include "live_state.h"
 
 typedef struct da_window {
-    uint64_t runs, failed; // latencies are of the others
+    uint64_t runs, failed; // latencies and throughput are of the others
     int64_t in_flight_max;
     double throughput_per_s;
     double min_ns, mean_ns, p50_ns, p90_ns, p95_ns, p99_ns, max_ns; // 0 without any

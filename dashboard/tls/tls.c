@@ -131,6 +131,7 @@ da_tls_link *da_tls_accept(const da_tls_gate *gate, int socket)
     da_tls_link *link = gate->tls ? calloc(1, sizeof *link) : NULL;
     if (!link)
         return NULL;
+    gate->comes(gate, socket);
     link->socket = (da_socket)socket; // of Windows' handles the lower 32 bits count
     pthread_mutex_init(&link->lock, NULL);
     mbedtls_ssl_init(&link->ssl);

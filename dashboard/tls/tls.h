@@ -26,6 +26,8 @@ struct da_tls_gate {
     da_tls *tls; // NULL: none
     // Whether the server is ending: no handshake is waited for then. Any thread.
     bool (*is_ending)(const da_tls_gate *gate);
+    // A connection whose handshake begins. Any thread.
+    void (*comes)(const da_tls_gate *gate, int socket);
 };
 
 #define DA_TLS_AGAIN (-1) // nothing now: wait for the socket

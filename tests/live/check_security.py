@@ -4,7 +4,6 @@ with broken or oversized requests and frames. After each the server still answer
 import contextlib
 import json
 import os
-import socket
 import sys
 
 import client as live
@@ -101,7 +100,7 @@ def check_broken(c, client):
     requests = [
         b"", b"\r\n", b"\0" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff\xfe" * 2000,
         b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n",
-        good + token + b"X: " + b"b" * 9000 + b"\r\n\r\n",
+        good + token + b"X: " + b"b" * 9000 + b"\r\n\r\n",  # see below
         good + b"".join(b"X%d: y\r\n" % i for i in range(500)) + token + b"\r\n",
         good + b": no name\r\n\r\n", good + b"Content-Length: -5\r\n\r\n",
         good + b"Content-Length: 99999999999999999999\r\n\r\n",
@@ -114,6 +113,9 @@ def check_broken(c, client):
     for request in requests:
         answer = client.raw(request)
         c.true("refused: %r" % request[:40], not answer.startswith(b"HTTP/1.1 200"), answer[:60])
+    for size, status in ((6000, b"200"), (9000, b"431"), (60000, b"431")):
+        answer = client.raw(good + token + b"X: " + b"b" * size + b"\r\n\r\n")
+        c.equal("a header of %d bytes" % size, answer.split(b" ")[1:2], [status])
     c.equal("a body too large", client.ask("POST", "/api/v1/control", " " * 5000, headers=JSON)[0], 413)
     for body in (b"", b"{", b"[]", b"{}x", b'{"action": "pause"', b'{"action": {"a": 1}}', b"\xff",
                  b'{"action": "\\u0000"}', b'{"action": "mark", "text": "' + b"x" * 201 + b'"}',
@@ -165,10 +167,7 @@ def check_many(c, client):
         c.equal("a message for each", stream.message()["type"], "metrics")
         stream.close()
     served.until(lambda: stream_status(client) == 101, "room again")
-    idle = [socket.create_connection((client.host, client.port), live.TIMEOUT) for _ in range(20)]
-    c.equal("silent connections", client.ask("GET", "/api/v1/sessions")[0], 200)
-    for connection in idle:
-        connection.close()
+    served.check_silent(c, client)
     for _ in range(20):  # reconnects
         stream = client.stream("hz=60")
         stream.message()
@@ -179,6 +178,40 @@ def check_many(c, client):
     c.equal("others go on", numbers, sorted(numbers))
     deaf.close()
     other.close()
+
+
+def last_line(path):
+    return json.loads(served.read(path).splitlines()[-1])
+
+
+def check_audit_of_refusals(c, client, path):
+    """Whoever tried: without a token, with a wrong one, from a page elsewhere, with too much."""
+    def told(what, status, right, **options):
+        # Of strangers only some lines a second are kept.
+        def tried():
+            c.equal(what, client.control(action="pause", **options)[0], status)
+            line = last_line(path)
+            return (line["status"], line["token"], line["action"]) == (status, right, None)
+        client.control(action="rates", hz=10)
+        served.until(tried, "the line of: " + what)
+
+    told("no token", 401, "none", token="")
+    told("a wrong token", 401, "none", token="0" * 48)
+    told("another origin", 403, "control", headers={"Origin": "http://evil.example"})
+    told("another host", 403, "read", token=client.read_token, headers={"Host": "evil.example"})
+    told("too much", 413, "control", text="x" * 5000)
+    client.control(action="speed", speed=2.5)
+    c.equal("its speed", (last_line(path)["action"], last_line(path)["speed"]), ("speed", 2.5))
+    client.control(action="seek", to_s=0.25)
+    c.equal("its moment", (last_line(path)["action"], last_line(path)["to_s"]), ("seek", 0.25))
+    before = len(served.read(path).splitlines())
+    tries = 300
+    for _ in range(tries):
+        client.control(action="pause", token="")
+    client.control(action="rates", hz=10)
+    served.until(lambda: last_line(path)["token"] == "control", "the line")
+    lines = [json.loads(line) for line in served.read(path).splitlines()[before:]]
+    c.equal("all are counted", len(lines) - 1 + sum(e.get("left_out", 0) for e in lines), tries)
 
 
 def check_audit(c, client, path):
@@ -206,6 +239,7 @@ def main():
         check_frames(c, client)
         check_many(c, client)
         check_audit(c, client, audit)
+        check_audit_of_refusals(c, client, audit)
     c.end()
 
 

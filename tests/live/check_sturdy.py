@@ -3,6 +3,7 @@
 comes: nothing is held, nothing grows, nobody waits. Where there are no bounds in figures, what is
 waited for has a generous limit, and what it took is printed."""
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import served
 ROUNDS = 200
 GROWTH_KIB = 16 << 10  # of the memory between the rounds; a leak of a message a round is more
 OPERATORS = 3000000
+LATE_BYTES = 192 << 10  # 64 KiB here, what the client's side takes, and the message under way
 
 
 def resources(process):
@@ -128,6 +130,26 @@ def check_deaf(c, ortscope, recording):
         other.close()
 
 
+def check_late(c, ortscope, recording):
+    """Who reads slowly gets the newest, not what has piled up: little is kept for a client on the way."""
+    with serving(ortscope, recording, "--speed", "0.1") as (client, _):
+        late, other = deaf_stream(client), client.stream("hz=60")
+        late.message()
+        sizes = [len(json.dumps(other.message())) for _ in range(200)]
+        now = other.message()["utc_ms"]
+        kept = 0
+        while True:
+            length, message = late.sized_message()
+            if message["utc_ms"] >= now:
+                break
+            kept += length
+        print("messages of %d KiB were made meanwhile, %d KiB of them kept" % (sum(sizes) >> 10, kept >> 10))
+        c.true("not all are kept", kept < LATE_BYTES, kept)
+        c.true("more could have been", sum(sizes) > 2 * LATE_BYTES, sum(sizes))
+        late.close()
+        other.close()
+
+
 def check_end_with_deaf(c, ortscope, recording):
     """The end does not wait for those who do not read."""
     with serving(ortscope, recording, "--speed", "0.1") as (client, process):
@@ -199,6 +221,7 @@ def main():
     check_log(c, ortscope, folder, recording)
     check_reconnects(c, ortscope, recording)
     check_deaf(c, ortscope, os.path.join(folder, "basic.ortl"))
+    check_late(c, ortscope, os.path.join(folder, "basic.ortl"))
     check_end_with_deaf(c, ortscope, os.path.join(folder, "basic.ortl"))
     check_end_with_long_answers(c, ortscope, view_maker, folder)
     c.end()

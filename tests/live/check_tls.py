@@ -209,6 +209,7 @@ def main():
                 check_after_handshake(c, client)
     with served.serve(ortscope, recording, *made.options("ec"), authority=made["ec.pem"]) as client:
         check_silent(c, client)
+        served.check_silent(c, client)
         # It ends while these stay.
         kept = [client.connect(plain=True) for _ in range(5)] + [client.connect() for _ in range(2)]
         kept[0].sendall(hello_of()[:40])

@@ -144,10 +144,14 @@ class Stream:
         return first & 15, self._take(length)
 
     def message(self):
+        return self.sized_message()[1]
+
+    def sized_message(self):
+        """(bytes, document)"""
         while True:
             opcode, data = self.frame()
             if opcode == 1:
-                return json.loads(data)
+                return len(data), json.loads(data)
             if opcode == 8:
                 raise EOFError
             if opcode == 9:

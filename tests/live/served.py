@@ -2,6 +2,7 @@
 """`ortscope serve` on a recording of the gold tests, and the checks' way of saying what was wrong."""
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -84,3 +85,31 @@ def until(condition, what):
 
 def wait_for_state(client, state):
     until(lambda: client.json("/api/v1/metrics/current")["captures"][0]["state"] == state, state)
+
+
+def is_open(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def check_silent(c, client, count=100, kept=20):
+    """Many who connect and send nothing, or never come to the end of their request, keep nobody out: the
+    newest few are waited for, the others are put out when more come, not after their ten seconds."""
+    begin = time.monotonic()
+    idle = []
+    for i in range(count):
+        idle.append(socket.create_connection((client.at, client.port), live.TIMEOUT))
+        if i % 2:
+            idle[-1].sendall(b"GET / HTT")
+    c.equal("asked among %d silent ones" % count, client.ask("GET", "/api/v1/sessions")[0], 200)
+    still = sum(map(is_open, idle))
+    print("%d silent connections: answered after %.1f s, %d of them are open" % (
+        count, time.monotonic() - begin, still))
+    c.true("no more than %d are waited for" % kept, still <= kept, still)
+    for connection in idle:
+        connection.close()

@@ -219,8 +219,8 @@ static cm_status open_live(const capture_args *a, vw_capture_options *options, d
 
 static void close_live(vw_capture_options *options, da_server *server)
 {
-    da_server_stop(server);
-    vw_live_capture_destroy(options->live);
+    if (da_server_stop(server)) // else an answer is still made of it; the process ends anyway
+        vw_live_capture_destroy(options->live);
 }
 
 static int run_run(vw_io *io, const void *args, int operand_count, char **operands)

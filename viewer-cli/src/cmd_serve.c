@@ -37,8 +37,8 @@ static cm_status serve(const serve_args *a, const char *path)
         while (!vw_serve_stopped())
             cm_sleep_ms(100);
     }
-    da_server_stop(server);
-    da_replay_stop(replay);
+    if (da_server_stop(server))
+        da_replay_stop(replay);
     return status;
 }
 
@@ -57,8 +57,8 @@ static cm_status serve_processes(const serve_args *a)
             cm_sleep_ms(100);
     }
     vw_serve_captures_end(captures);
-    da_server_stop(server);
-    vw_serve_captures_destroy(captures);
+    if (da_server_stop(server))
+        vw_serve_captures_destroy(captures);
     return status;
 }
 

@@ -57,8 +57,10 @@ typedef struct da_server_options {
 #define DA_PORT 9797u
 
 cm_status da_server_start(const da_server_options *options, da_server **out);
-// Ends all connections: those that wait for an answer get two seconds.
-void da_server_stop(da_server *s);
+// Ends all connections: those that wait for an answer or may still ask get two seconds. False: some
+// answer did not end. Then the captures and what the host's functions use must stay as they are
+// until the process ends.
+bool da_server_stop(da_server *s);
 
 #define DA_SERVER_CAPTURES 16u // at most at a time
 

@@ -26,6 +26,17 @@ void da_net_close(da_socket s)
     close(s);
 }
 
+void da_net_end(da_socket s)
+{
+    shutdown(s, SHUT_RDWR);
+}
+
+void da_net_keep(da_socket s, unsigned bytes)
+{
+    int half = (int)(bytes / 2); // Linux doubles it
+    setsockopt(s, SOL_SOCKET, SO_SNDBUF, &half, sizeof half);
+}
+
 long da_net_write(da_socket s, const void *bytes, size_t len)
 {
     return (long)send(s, bytes, len, MSG_NOSIGNAL);

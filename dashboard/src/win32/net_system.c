@@ -32,6 +32,17 @@ void da_net_close(da_socket s)
     closesocket(s);
 }
 
+void da_net_end(da_socket s)
+{
+    shutdown(s, SD_BOTH);
+}
+
+void da_net_keep(da_socket s, unsigned bytes)
+{
+    int wanted = (int)bytes;
+    setsockopt(s, SOL_SOCKET, SO_SNDBUF, (const char *)&wanted, sizeof wanted);
+}
+
 long da_net_write(da_socket s, const void *bytes, size_t len)
 {
     return (long)send(s, bytes, len < INT_MAX ? (int)len : INT_MAX, 0);
