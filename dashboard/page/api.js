@@ -16,9 +16,11 @@ function takeToken() {
 }
 
 let token = takeToken();
+let linkToken = null; // null: not known yet
 
 export function setToken(text) {
     token = text;
+    linkToken = null;
     sessionStorage.setItem('token', text);
 }
 
@@ -55,8 +57,15 @@ export const control = (action, more) =>
     request('/api/v1/control', {method: 'POST', body: JSON.stringify({action, ...more}),
                                 headers: {'Content-Type': 'application/json'}});
 
-// A link for a download, which can't carry a header.
-export const exportUrl = (parameters) => `/api/v1/export${query({...parameters, token})}`;
+// A link for a download can't carry a header, and browsers remember where a download came from: it gets
+// the token that may only read, once that is known.
+export async function learnLinkToken() {
+    linkToken = null;
+    linkToken = (await get('access')).read_token ?? token;
+}
+
+export const exportUrl = (parameters) =>
+    (linkToken === null ? '' : `/api/v1/export${query({...parameters, token: linkToken})}`);
 
 const RETRY_MS = [250, 500, 1000, 2000, 4000];
 const SILENT_S = 5; // the server sends at least one message a second, whatever happens
@@ -65,10 +74,13 @@ const PROBE_MS = 5000;
 const refusal = (e) => (e.status === 401 && token
     ? 'ortscope refuses the token of this page. Give the one that it printed when it was started.' : e.message);
 
-// Metrics as they come. onState: 'connecting', 'open', 'lost', or 'refused' with the reason.
+const ENDED = 'ortscope has ended; this is what it told last.';
+
+// Metrics as they come. onState: 'connecting', 'open', 'lost', 'ended', or 'refused' with the reason.
+// onLast: ortscope ends and waits a moment for what is asked until that is done.
 export class Stream {
-    constructor({hz, window_s, onMetrics, onState}) {
-        Object.assign(this, {hz, window_s, onMetrics, onState, tries: 0, timer: 0});
+    constructor({hz, window_s, onMetrics, onLast, onState}) {
+        Object.assign(this, {hz, window_s, onMetrics, onLast, onState, tries: 0, timer: 0, over: false});
         this.open();
         // A page that is looked at again, or a network that came back, does not wait for the next try.
         document.addEventListener('visibilitychange', () => document.hidden || this.retryNow());
@@ -84,9 +96,12 @@ export class Stream {
             this.silent = 0;
             if (this.tries >= 0) {
                 this.tries = -1;
+                this.over = false;
                 this.onState('open');
             }
-            this.onMetrics(JSON.parse(e.data));
+            const metrics = JSON.parse(e.data);
+            this.onMetrics(metrics);
+            if (metrics.last) this.end(metrics);
         };
         this.socket.onclose = () => this.closed('ortscope does not answer');
         this.silent = 0;
@@ -99,19 +114,27 @@ export class Stream {
         if (++this.silent >= SILENT_S) this.closed(`Nothing was heard from ortscope for ${this.silent} s`);
     }
 
+    async end(metrics) {
+        clearInterval(this.watch);
+        this.socket.onmessage = this.socket.onclose = null;
+        await this.onLast(metrics).catch(() => {});
+        this.over = true;
+        this.closed();
+    }
+
     // A refusal looks like a cut from here; a request tells them apart.
     async closed(why) {
         clearInterval(this.watch);
         this.socket.onmessage = this.socket.onclose = null;
         this.socket.close();
-        let state = 'lost', reason = `${why}; trying again.`;
+        let [state, reason] = this.over ? ['ended', ENDED] : ['lost', `${why}; trying again.`];
         if (this.tries < 0) this.onState(state, reason);
         this.tries = Math.max(0, this.tries + 1);
         try {
             await get('metrics/current', {}, {timeout: PROBE_MS});
         } catch (e) {
             if (e.status === 401 || e.status === 403) [state, reason] = ['refused', refusal(e)];
-            else if (e.status) reason = `${e.message} Trying again.`;
+            else if (e.status && !this.over) reason = `${e.message} Trying again.`;
         }
         this.onState(state, reason);
         this.timer = setTimeout(() => this.again(), RETRY_MS[Math.min(this.tries, RETRY_MS.length - 1)]);
@@ -123,9 +146,19 @@ export class Stream {
         this.open();
     }
 
+    // Nothing: the server's own, which only a new connection has.
     setRate(hz) {
         this.hz = hz;
-        if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({hz}));
+        if (this.socket.readyState !== WebSocket.OPEN) return;
+        if (hz) {
+            this.socket.send(JSON.stringify({hz: Number(hz)}));
+            return;
+        }
+        clearInterval(this.watch);
+        this.socket.onmessage = this.socket.onclose = null;
+        this.socket.close();
+        this.tries = 0;
+        this.open();
     }
 
     // Only while the next try is being waited for.

@@ -2,7 +2,7 @@
 // The page's conductor: metrics come by the stream and are shown once a frame; history, operators
 // and tables are asked for at a slower pace, one request at a time each. Paused, nothing is asked and
 // nothing moves; the capture goes on.
-import {Stream, control, exportUrl, get, setToken} from './api.js';
+import {Stream, control, exportUrl, get, learnLinkToken, setToken} from './api.js';
 import {showBanner} from './banner.js';
 import {element, themeChanged} from './charts.js';
 import * as format from './format.js';
@@ -14,7 +14,9 @@ import {ask, remember, setUpTheme} from './settings.js';
 import {showFacts, showOps, showProcesses, showSessions, summaryFacts} from './tables.js';
 
 const $ = (id) => document.getElementById(id);
+const NEED_SERVER = ['export', 'format', 'mark', 'detach', 'speed', 'seek'];
 const GAUGE_WINDOW_S = 5, CHARTS_MS = 500, TABLES_MS = 1000, SYSTEM_MS = 5000;
+const PROCESSES_EVERY = 5; // times that tables are asked for
 const FORMATS = [
     ['ortl', 'Recording (.ortl)'], ['chrome', 'Chrome trace'], ['perfetto', 'Perfetto'],
     ['csv:runs', 'CSV of runs'], ['csv:ops', 'CSV of operators'], ['json:runs', 'JSON of runs'],
@@ -23,7 +25,7 @@ const FORMATS = [
 
 const app = {
     metrics: null, capture: null, chosen: '', paused: false, connection: 'connecting', reason: '',
-    facts: new Map(), dirty: false,
+    facts: new Map(), dirty: false, processes: null, held: null, // held: what came with the end
 };
 const gauges = createGauges($('gauges'));
 const history_ = new History(get);
@@ -42,7 +44,7 @@ const sessionsShown = () =>
     (app.capture?.sessions ?? []).filter((s) => app.chosen === '' || s.session === Number(app.chosen));
 
 // The one whose latencies are counted: of several that with the most runs.
-const busiest = () => sessionsShown().reduce((a, b) => (!a || b.runs > a.runs ? b : a), null);
+const busiest = (sessions = sessionsShown()) => sessions.reduce((a, b) => (!a || b.runs > a.runs ? b : a), null);
 
 function fillSelect(select, options, value) {
     const shape = JSON.stringify(options);
@@ -90,13 +92,24 @@ function showHeader() {
     const speed = $('speed');
     if (replay && document.activeElement !== speed && [...speed.options].some((o) => o.value === String(c.speed)))
         speed.value = String(c.speed);
-    const link = $('file');
-    link.hidden = !c?.file;
-    if (c?.file) {
-        link.textContent = c.file;
-        link.href = exportUrl({capture: c.capture, format: 'ortl'});
-        link.download = format.fileName(c.file);
-    }
+    if (c && $('rate').value === '') $('rate').options[0].text = `auto, ${c.rates?.hz} Hz`;
+}
+
+// What ortscope has to do is offered while it is there; the file's name stays.
+function showLinks() {
+    const there = app.connection === 'open', link = $('file'), file = app.capture?.file;
+    for (const id of NEED_SERVER) $(id).disabled = !there;
+    $('export').disabled = !there || !exportUrl({});
+    for (const button of $('processes').querySelectorAll('button')) button.inert = !there;
+    $('export').title = there ? '' : 'ortscope is not there: its file can be exported with `ortscope export`.';
+    link.hidden = !file;
+    if (!file) return;
+    const url = there ? exportUrl({capture: app.capture.capture, format: 'ortl'}) : '';
+    link.textContent = file;
+    link.title = $('export').title;
+    link.download = format.fileName(file);
+    if (url) link.href = url;
+    else link.removeAttribute('href');
 }
 
 function showNow() {
@@ -111,7 +124,7 @@ function showNow() {
         const ended = app.capture?.state === 'ended';
         $('summary').hidden = !ended;
         if (ended) showFacts($('summary-facts'), summaryFacts(app.capture, app.capture.sessions));
-        $('processes-card').hidden = app.metrics.captures.length > 0;
+        $('processes-card').hidden = !app.processes?.supported;
     }
     showState();
 }
@@ -121,6 +134,7 @@ function showState() {
     $('pause').textContent = stopped ? 'Resume' : 'Pause';
     $('pause').setAttribute('aria-pressed', String(stopped));
     $('token-form').hidden = app.connection !== 'refused';
+    showLinks();
     showBanner($('banner'), app);
 }
 
@@ -134,35 +148,47 @@ function show() {
 
 const moving = () => app.connection === 'open' && app.capture && !app.paused && !document.hidden && !app.final;
 
-async function updateCharts() {
-    if (!moving()) return;
-    const capture = app.capture;
-    await history_.update(capture.capture, capture.time_s);
-    if (app.paused) return;
+function showCharts() {
     panels.update(history_, sessionsShown(), app.capture);
     $('charts').dataset.from = history_.time[0] ?? '';
     $('charts').dataset.time = history_.time.at(-1) ?? '';
 }
 
-async function updateTables() {
-    if (!app.metrics?.captures.length && app.connection === 'open') await updateProcesses();
+async function updateCharts() {
     if (!moving()) return;
-    if (!app.system) await updateSystem();
-    const capture = app.capture.capture, ended = app.capture.state === 'ended';
-    const one = busiest();
+    const capture = app.capture;
+    await history_.update(capture.capture, capture.time_s, capture.state === 'ended');
+    if (!app.paused) showCharts();
+}
+
+async function askTables(capture, one) {
     const [distribution, ops, sessions] = await Promise.all([
         one ? get('metrics/distribution', {capture, session: one.session}) : null,
         get('ops', {capture, session: app.chosen, by: 'type', limit: 30}),
         get('sessions', {capture}),
     ]);
-    operators.setKnown(ops.calls > 0);
-    if (!app.paused) await operators.update();
-    if (app.paused || app.capture.capture !== capture) return;
+    return {capture, one, distribution, ops, sessions};
+}
+
+function showTables({capture, one, distribution, ops, sessions}) {
     panels.showDistribution(distribution, sessionsShown().length > 1 ? nameOf(one) : '');
     showOps($('ops'), $('ops-number'), ops);
     const facts = sessions.captures.find((c) => c.capture === capture);
     app.facts = new Map((facts?.sessions ?? []).map((s) => [s.session, s]));
     showSessions($('sessions'), $('sessions-number'), app.capture.sessions, app.facts);
+}
+
+async function updateTables() {
+    if (app.connection === 'open' && !exportUrl({})) await learnLinkToken().then(showState);
+    await updateProcesses();
+    if (!moving()) return;
+    if (!app.system) await updateSystem();
+    const capture = app.capture.capture, ended = app.capture.state === 'ended';
+    const tables = await askTables(capture, busiest());
+    operators.setKnown(tables.ops.calls > 0);
+    if (!app.paused) await operators.update();
+    if (app.paused || app.capture.capture !== capture) return;
+    showTables(tables);
     if (ended) await finish();
 }
 
@@ -171,6 +197,25 @@ async function finish() {
     await updateSystem();
     await updateCharts();
     if (app.capture.state === 'ended') app.final = true;
+}
+
+// ortscope ends: what belongs to its last message is asked for now, also by a page that is not looked at.
+// A paused one keeps it until it goes on.
+async function takeLast(metrics) {
+    if (!app.paused) showNow();
+    const capture = metrics.captures.find((c) => c.capture === app.capture?.capture);
+    if (!capture) return;
+    const shown = capture.sessions.filter((s) => app.chosen === '' || s.session === Number(app.chosen));
+    [app.held] = await Promise.all([
+        askTables(capture.capture, busiest(shown)), history_.update(capture.capture, capture.time_s, true),
+        app.paused ? null : operators.update(), app.paused ? null : updateSystem()]);
+    if (!app.paused) showHeld();
+}
+
+function showHeld() {
+    showCharts();
+    showTables(app.held);
+    app.final = true;
 }
 
 async function updateSystem() {
@@ -183,12 +228,20 @@ async function updateSystem() {
                                 `ortscope ${system.ortscope_version}`].filter(Boolean).join(' · ');
 }
 
+// Processes to attach to, as long as this ortscope can; seldom while something is recorded, since looking for
+// them costs the machine something.
 async function updateProcesses() {
+    if (app.connection !== 'open' || document.hidden || app.processes?.supported === false) return;
+    const recording = app.metrics?.captures.some((c) => c.mode === 'live' && c.state !== 'ended');
+    if (app.processes && recording && ++app.processesAge < PROCESSES_EVERY) return;
+    app.processesAge = 0;
+    app.processes = await get('processes');
+    show();
     // Only what has changed: a button that is made anew while it is pressed is never clicked.
-    const answer = await get('processes'), shape = JSON.stringify(answer);
+    const may = app.metrics?.control, shape = JSON.stringify([app.processes, may]);
     if (shape === app.processesShape) return;
     app.processesShape = shape;
-    showProcesses($('processes'), $('processes-number'), answer, (pid) => act('attach', {pid}));
+    showProcesses($('processes'), $('processes-number'), app.processes, may ? attach : null);
 }
 
 // Again and again, never two at a time; what fails now may work next time.
@@ -216,6 +269,14 @@ async function act(action, more) {
     showState();
 }
 
+// The new capture is the one that is looked at.
+async function attach(pid) {
+    await act('attach', {pid, capture: undefined});
+    if (app.failure) return;
+    app.captureChosen = false;
+    app.processesAge = PROCESSES_EVERY;
+}
+
 // A replay stands still for everybody who may decide that; else only the page does.
 function pause() {
     const replay = app.capture?.mode === 'replay' && app.metrics.control;
@@ -226,14 +287,16 @@ function pause() {
     app.paused = operators.paused = !app.paused;
     if (!app.paused) {
         app.metrics = app.waiting ?? app.metrics;
-        show();
+        showNow();
+        if (app.held) showHeld();
     }
     showState();
 }
 
 function refresh() {
     app.final = false;
-    show();
+    showNow();
+    if (app.capture && app.connection !== 'open') showCharts();
     updateCharts().catch(() => {});
     updateTables().catch(() => {});
 }
@@ -246,11 +309,11 @@ function setUpControls() {
     on('speed', 'change', () => act('speed', {speed: Number($('speed').value)}));
     on('seek', 'change', () => { act('seek', {to_s: $('seek').valueAsNumber}); $('seek').blur(); });
     on('detach', 'click', async () => {
-        if (await ask('End the recording? The program goes on, the numbers stay.', 'Detach')) act('detach');
+        if (await ask('End the recording? The program goes on, the numbers stay.', 'Detach') !== null) act('detach');
     });
     on('mark', 'click', async () => {
         const text = await ask('Text of the mark', 'Mark', true);
-        if (text) act('mark', {text: text === 'yes' ? 'mark' : text});
+        if (text !== null) act('mark', {text: text || 'mark'});
     });
     on('token-form', 'submit', (e) => {
         e.preventDefault();
@@ -267,7 +330,7 @@ function setUpControls() {
         link.click();
     });
     remember($('window'), 'window', (v) => { history_.reset(Number(v)); refresh(); });
-    remember($('rate'), 'rate', (v) => stream.setRate(Number(v)));
+    remember($('rate'), 'rate', (v) => stream.setRate(v));
     history_.reset(Number($('window').value));
     document.addEventListener('keydown', (e) => {
         if (e.key !== ' ' || e.target.closest('button, select, input, a, dialog')) return;
@@ -279,7 +342,7 @@ function setUpControls() {
 
 setUpControls();
 const stream = new Stream({
-    hz: Number($('rate').value), window_s: GAUGE_WINDOW_S,
+    hz: $('rate').value, window_s: GAUGE_WINDOW_S, onLast: takeLast,
     onMetrics: (m) => {
         app.waiting = m;
         if (app.paused) return showState();
@@ -291,6 +354,8 @@ const stream = new Stream({
         if (connection === 'open' && app.connection !== 'open') {
             history_.reset(Number($('window').value));
             app.final = app.system = false;
+            app.processes = app.held = null;
+            learnLinkToken().catch(() => {}).then(showState);
         }
         if (connection !== 'connecting') app.reason = reason ?? '';
         app.connection = connection === 'connecting' && app.reason ? app.connection : connection;

@@ -37,18 +37,25 @@ function notesOf(capture) {
     return notes;
 }
 
+// processes: what was answered about them; one that can't attach to others is about to record its own.
+function nothingYet(processes) {
+    if (!processes) return 'No capture yet.';
+    return processes.supported ? 'No capture yet: choose a process below.' : 'Attaching: the recording is about to begin.';
+}
+
 // waiting: the last message, which a paused page does not show;
 // failure: what was asked for last and could not be done.
-export function showBanner(banner, {capture, paused, connection, reason, waiting, failure}) {
-    let kind = 'bad', sentence = reason, notes = [];
-    if (connection === 'open' || (connection === 'lost' && capture?.state === 'ended')) {
+export function showBanner(banner, {capture, paused, connection, reason, waiting, failure, processes}) {
+    let kind = connection === 'ended' ? 'warn' : 'bad', sentence = reason, notes = [];
+    const gone = connection === 'lost' || connection === 'ended';
+    if (connection === 'open' || (gone && capture?.state === 'ended')) {
         if (capture) {
             const newest = waiting?.captures.find((c) => c.capture === capture.capture);
             [kind, sentence] = stateOf(capture, paused, newest);
             notes = notesOf(capture);
-            if (connection === 'lost') notes.push(['', 'ortscope has ended too']);
+            if (gone) notes.push(['', 'ortscope has ended too; what it wrote is in the file']);
         } else {
-            [kind, sentence] = ['', 'No capture yet: choose a process below.'];
+            [kind, sentence] = ['', nothingYet(processes)];
         }
     } else if (connection === 'connecting' && !reason) {
         [kind, sentence] = ['', 'Connecting to ortscope'];

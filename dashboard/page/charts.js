@@ -116,13 +116,14 @@ class Chart {
         this.showValues();
     }
 
-    // The number of the last point, or of the one under the pointer.
+    // The number of the last point that has one, or of the one under the pointer.
     showValues() {
         const pointed = this.plot?.cursor.idx, at = pointed ?? this.data[0].length - 1;
         this.when.textContent = pointed == null ? '' : `at ${(this.options.xText ?? format.clock)(this.data[0][at])}`;
         for (const {value, series, index} of this.values) {
             if (series.text) value.textContent = series.text(pointed);
-            else value.textContent = (series.format ?? this.options.format)(this.data[index][at] ?? NaN);
+            else value.textContent = (series.format ?? this.options.format)(
+                (pointed == null ? this.data[index].findLast((v) => v != null) : this.data[index][at]) ?? NaN);
         }
     }
 

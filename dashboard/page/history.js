@@ -24,6 +24,19 @@ function added(known, more, name, time) {
     return fresh.length ? known.concat(fresh).sort((a, b) => time(a) - time(b)).slice(-MOST_EVENTS) : known;
 }
 
+// Without the step that is not over: its numbers are those of a part, which look like a fall. At the end it
+// stays, without its rate.
+function closed(answer, whole) {
+    const last = answer.time_s.length - 1;
+    if (last < 1 || answer.now_s === undefined || answer.time_s[last] + answer.step_s <= answer.now_s + 1e-9) return answer;
+    if (whole) {
+        for (const s of answer.sessions) s.throughput_per_s[last] = null;
+        return answer;
+    }
+    const cut = (o) => Object.fromEntries(Object.entries(o).map(([k, v]) => [k, Array.isArray(v) ? v.slice(0, last) : v]));
+    return {...answer, time_s: answer.time_s.slice(0, last), sessions: answer.sessions.map(cut), counters: answer.counters.map(cut)};
+}
+
 export class History {
     constructor(get) {
         this.get = get;
@@ -42,8 +55,14 @@ export class History {
         this.generation = (this.generation ?? 0) + 1;
     }
 
-    // Asks for what is new; now_s is the capture's time. False if nothing came.
-    async update(capture, now_s) {
+    // Asks for what is new, one after the other; now_s is the capture's time. False if nothing came.
+    // whole: nothing more will come, the step that is still open counts too.
+    update(capture, now_s, whole) {
+        this.asking = (this.asking ?? Promise.resolve()).catch(() => {}).then(() => this.ask(capture, now_s, whole));
+        return this.asking;
+    }
+
+    async ask(capture, now_s, whole) {
         const generation = this.generation;
         const first = !this.time.length;
         const window = this.window_s || Math.max(now_s, 1);
@@ -56,7 +75,7 @@ export class History {
             this.reset(this.window_s);
             return false;
         }
-        this.merge(answer);
+        this.merge(closed(answer, whole));
         return true;
     }
 

@@ -29,7 +29,7 @@ export function setUpTheme(button, onChange) {
     apply();
 }
 
-// A question in a dialog: the text that was typed (or "yes"), null if it was refused.
+// A question in a dialog: the text that was typed, null if it was refused.
 export function ask(text, yes, withInput) {
     const dialog = document.getElementById('ask'), input = document.getElementById('ask-input');
     document.getElementById('ask-text').textContent = text;
@@ -39,6 +39,6 @@ export function ask(text, yes, withInput) {
     dialog.returnValue = '';
     dialog.showModal();
     return new Promise((resolve) => {
-        dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes' ? input.value || 'yes' : null), {once: true});
+        dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes' ? input.value : null), {once: true});
     });
 }

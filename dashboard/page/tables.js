@@ -78,6 +78,7 @@ export function showSessions(table, number, sessions, facts) {
     number.textContent = `${sessions.length}, since the capture began`;
 }
 
+// onAttach: null where this page may not.
 export function showProcesses(table, number, answer, onAttach) {
     fill(table, [
         ['Process', false, (p) => p.name],
@@ -86,8 +87,8 @@ export function showProcesses(table, number, answer, onAttach) {
         ['', true, (p) => {
             const button = element('button', '', p.can_attach ? 'Attach' : 'Not possible');
             button.type = 'button';
-            button.disabled = !p.can_attach;
-            if (p.why_not) button.title = p.why_not;
+            button.disabled = !p.can_attach || !onAttach;
+            if (p.why_not || !onAttach) button.title = p.why_not ?? 'This address may only look.';
             button.addEventListener('click', () => onAttach(p.pid));
             return button;
         }],

@@ -168,6 +168,21 @@ class Tests(checks.Tests):
                                  ".then((b) => b.byteLength)")
             self.equal(size, os.path.getsize(self.folder / "ops.ortl"))
 
+    def test_the_end_is_shown_whole(self):
+        """Tables, summary and gauges are those of the same moment, however suddenly it ends."""
+        with self.served("basic.ortl", "--speed", "0.5") as served:
+            page = self.open(served)
+            page.evaluate("window.asked = performance.getEntriesByType('resource').length")
+            # Right after the tables came: the next ones would be asked for in a second.
+            page.wait_for("performance.getEntriesByType('resource').length > window.asked")
+            served.process.terminate()
+            page.wait_for("document.querySelector('#state').innerText.includes('has ended; this is')")
+            in_all = page.text("#gauges").split(" runs in all")[0].split("; ")[-1]
+            table = sum(int(row.split("\t")[1].replace(",", "")) for row in page.texts("#sessions tbody tr"))
+            self.equal(table, int(in_all.replace(",", "")), "runs")
+            self.ok(table > 0, "some were replayed")
+            self.equal(page.evaluate("document.querySelector('#export').disabled"), True)
+
     def test_a_restarted_ortscope_is_found_with_its_new_token(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = str(free.getsockname()[1])  # not the usual one, which another test may take meanwhile

@@ -31,9 +31,18 @@ class Controls(dashboard_page.Tests):
     def test_rate_and_window_are_asked_for(self):
         with self.server() as server:
             page = self.open(server)
-            self.equal(server.script.sockets[0]["hz"], "10")
+            self.ok("hz" not in server.script.sockets[0], "it is the server's")
+            self.shows(page, "#rate option:checked", "auto, 10 Hz")
+            server.script.change(lambda c: c["rates"].update(hz=25))
+            self.shows(page, "#rate option:checked", "auto, 25 Hz")
             self.choose(page, "#rate", "30")
             self.until(page, lambda: {"hz": 30} in server.script.messages)
+            self.choose(page, "#rate", "")
+            self.until(page, lambda: len(server.script.sockets) > 1)
+            self.ok("hz" not in server.script.sockets[1], "it is the server's again")
+            self.wait_text(page, "#state", "Attached and armed")
+            self.choose(page, "#rate", "30")
+            self.until(page, lambda: server.script.messages.count({"hz": 30}) == 2)
             self.choose(page, "#window", "10")
             page.wait_for("performance.getEntriesByType('resource').some((e) => e.name.includes('history') "
                           "&& e.name.includes('from=50.000'))")
@@ -82,7 +91,11 @@ class Controls(dashboard_page.Tests):
             self.equal(server.script.exports[0]["table"], "ops")
             kinds = page.evaluate("[...document.querySelector('#format').options].map((o) => o.value.split(':')[0])")
             self.equal(set(kinds), {"ortl", "chrome", "perfetto", "csv", "json", "parquet", "speedscope"}, "formats")
-            self.ok("format=ortl" in page.attribute("#file", "href"), "a link to the file")
+            link = page.attribute("#file", "href")
+            self.ok("format=ortl" in link, "a link to the file")
+            # Browsers remember downloads: the token there may only read.
+            self.equal(server.script.exports[0]["token"], server.script.read_token)
+            self.ok(link.endswith("token=" + server.script.read_token), link)
 
     def test_mark_and_detach_ask_first(self):
         with self.server() as server:
@@ -92,7 +105,14 @@ class Controls(dashboard_page.Tests):
             page.type("warm")
             page.press("Enter")
             self.until(page, lambda: server.script.controls)
-            self.equal(server.script.controls[0], {"action": "mark", "capture": 1, "text": "warm"})
+            self.equal(server.script.controls.pop(), {"action": "mark", "capture": 1, "text": "warm"})
+            for text, kept in (("yes", "yes"), ("", "mark")):
+                page.click("#mark")
+                page.wait_for("document.querySelector('#ask').open")
+                page.type(text)
+                page.press("Enter")
+                self.until(page, lambda: server.script.controls)
+                self.equal(server.script.controls.pop()["text"], kept)
             page.click("#detach")
             page.wait_for("document.querySelector('#ask').open")
             page.press("Escape")
@@ -100,8 +120,8 @@ class Controls(dashboard_page.Tests):
             page.click("#detach")
             page.wait_for("document.querySelector('#ask').open")
             page.click("#ask-yes")
-            self.until(page, lambda: len(server.script.controls) >= 2)
-            self.equal(server.script.controls[1], {"action": "detach", "capture": 1})
+            self.until(page, lambda: server.script.controls)
+            self.equal(server.script.controls, [{"action": "detach", "capture": 1}])
 
     def test_what_could_not_be_done_stays_told(self):
         with self.server() as server:
@@ -156,3 +176,41 @@ class Controls(dashboard_page.Tests):
             page.click("#processes button")
             self.until(page, lambda: script.controls)
             self.equal(script.controls[0], {"action": "attach", "pid": 4242})
+
+    def test_a_second_process_can_be_attached(self):
+        script = scripted.Script()
+        script.processes = [{"pid": pid, "name": "node.exe", "ort_version": "1.20.1", "ort_module": "x",
+                             "can_attach": pid != 220, "why_not": None, "attached_by_pid": None}
+                            for pid in (220, 4242)]
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#processes", "4242")  # beside a capture that goes on
+            server.script.change(lambda c: c.update(state="ended"))
+            self.wait_text(page, "#state", "has ended")
+            script.processes = script.processes[1:]  # and it is still looked for others
+            page.wait_for("document.querySelectorAll('#processes tbody tr').length === 1")
+            page.click("#processes button")
+            self.until(page, lambda: script.controls)
+            self.equal(script.controls[0], {"action": "attach", "pid": 4242})
+
+    def test_who_may_only_look_attaches_to_nothing(self):
+        script = scripted.Script()
+        script.document["control"] = False
+        script.processes = [{"pid": 4242, "name": "node.exe", "ort_version": "1.20.1", "ort_module": "x",
+                             "can_attach": True, "why_not": None, "attached_by_pid": None}]
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#processes", "4242")
+            page.wait_for("document.querySelector('#processes button').disabled")
+
+    def test_before_the_recording_begins_it_says_so(self):
+        script = scripted.Script()
+        document, script.document = script.document, dict(script.document, captures=[])
+        script.can_attach = False  # `attach --live`, not `serve`
+        with self.server(script=script) as server:
+            page = self.browser.page()
+            page.goto(server.url)
+            self.wait_text(page, "#state", "Attaching: the recording is about to begin.")
+            self.equal(page.evaluate("document.querySelector('#processes-card').hidden"), True)
+            script.document = document
+            self.wait_text(page, "#state", "Attached and armed")

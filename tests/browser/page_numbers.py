@@ -33,6 +33,10 @@ class Numbers(dashboard_page.Tests):
             self.wait_text(page, "#panel-latency .legend", "outliers")
             self.wait_text(page, "#panel-distribution .number", "most between 1.850 ms and 2.000 ms")
             self.wait_text(page, "#panel-throughput .number", "now 411 /s")
+            # A step that has just begun is neither drawn nor told.
+            self.equal(page.attribute("#charts", "data-time"), "59.9")
+            page.wait_for("/runs a second\\s+(39|4[0-4])\\d( |\\.\\d+ )\\/s/.test(document.querySelector('#panel-throughput .legend').innerText)")
+            page.wait_for("/p50\\s+1\\.\\d+ ms/.test(document.querySelector('#panel-latency .legend').innerText)")
             # Those that are not told again stay.
             page.wait_for("performance.getEntriesByType('resource').filter((e) => e.name.includes('history')).length > 2")
             self.wait_text(page, "#panel-latency .legend", "outliers\n3")

@@ -89,3 +89,55 @@ class States(dashboard_page.Tests):
         with self.server() as server:
             page = self.open(server)
             self.equal(page.evaluate("location.href"), server.base + "/")
+
+    def end(self, script, runs):
+        """The capture ends and ortscope with it: one message, then it waits for what is asked."""
+        def last(capture):
+            capture.update(state="ended", time_s=61.0)
+            capture["processes"][0].update(state="exited", exit_code=0)
+            capture["sessions"][0]["runs"] = runs
+        script.ops = dict(script.ops, calls=998877)
+        script.more_runs = 50
+        script.change(last)
+        script.ending = True
+
+    def test_the_end_of_ortscope_is_shown_whole(self):
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            self.ok(page.attribute("#file", "href"), "a link while it is there")
+            self.end(script, 777)
+            self.until(page, lambda: script.left)  # the page asked for what it wanted, and went
+            self.equal(page.text("#sum-runs-1"), "777")
+            self.ok("777" in page.text("#sessions"), "runs in the table are those of the summary")
+            self.ok("998,877" in page.text("#ops-number"), page.text("#ops-number"))
+            self.ok("621" in page.text("#panel-distribution .legend"), "the distribution is that of the end")
+            self.equal(page.attribute("#charts", "data-time"), "61", "the charts reach the end")
+            self.wait_text(page, "#notes", "ortscope has ended too")
+            self.equal(page.evaluate("['export', 'format'].map((i) => document.getElementById(i).disabled)"), [True, True])
+            self.equal(page.attribute("#file", "href"), None, "no link that leads nowhere")
+            self.equal(page.text("#file"), "ortscope-node-220.ortl")
+            self.wait_text(page, "#state", "node.exe (pid 220) has ended with code 0.")
+            script.ending = False  # and another one comes
+            server.script.change(lambda c: (c.update(state="recording"), c["processes"][0].update(state="running")))
+            self.wait_text(page, "#state", "Attached and armed")
+            page.wait_for("!document.querySelector('#export').disabled && document.querySelector('#file').href")
+
+    def test_a_paused_page_keeps_the_end_for_later(self):
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            page.click("#pause")
+            before = page.text("#sessions")
+            self.end(script, 777)
+            self.until(page, lambda: script.left)
+            self.equal(page.text("#sessions"), before, "it stands still")
+            page.click("#pause")
+            self.wait_text(page, "#sessions", "777")
+            self.ok("998,877" in page.text("#ops-number"), page.text("#ops-number"))
+
+    def test_ortscope_may_end_in_the_middle(self):
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            script.ending = True
+            self.until(page, lambda: script.left)
+            self.wait_text(page, "#state", "ortscope has ended; this is what it told last.")
+            self.wait_text(page, "#notes", "The numbers are those of 1:00")

@@ -87,11 +87,15 @@ def history(document, counters, marks, query):
             "p50_us": wave(times, p50, p50 / 20), "p95_us": wave(times, p50 * 1.5, p50 / 10, .7),
             "p99_us": wave(times, p50 * 1.9, p50 / 8, .5), "max_us": wave(times, p50 * 2, p50 / 5),
             "held_bytes": [3159000] * len(times), "in_use_bytes": wave(times, 549600, 90000)})
+        if times and times[-1] + .1 > end + 1e-6:  # a step that has just begun
+            sessions[-1]["throughput_per_s"][-1] = 0
+            for column in ("mean_us", "p50_us", "p95_us", "p99_us", "max_us"):
+                sessions[-1][column][-1] = None
         outliers += [{"session": s["session"], "run": run, "begin_s": run / 10, "duration_us": p50 * 4}
                      for run in (17, 230, 441) if run / 10 + p50 * 4e-6 >= begin]
     values = [dict({k: v for k, v in c.items() if k != "base"}, values=wave(times, c["base"], c["base"] / 8))
               for c in counters]
-    return {"schema_version": 1, "capture": 1, "step_s": .1, "from_s": begin, "to_s": end, "time_s": times,
+    return {"schema_version": 1, "capture": 1, "step_s": .1, "from_s": begin, "to_s": end, "now_s": end, "time_s": times,
             "sessions": sessions, "counters": values,
             "marks": [m for m in marks if begin <= m["time_s"] <= end], "outliers": outliers}
 
@@ -148,10 +152,14 @@ class Script:
         self.stuck = False   # nobody is answered
         self.more_runs = 0  # than the distribution has otherwise
         self.processes = []
+        self.can_attach = True  # whether this is `ortscope serve` on Windows
+        self.ending = False  # the next message is the last one
+        self.read_token = "looking"
         self.controls = []  # what was asked for
         self.sockets = []   # queries of the WebSockets
         self.messages = []  # what they sent
         self.exports = []   # queries
+        self.left = 0       # sockets that the page closed after the last message
 
     def change(self, function):
         """Several facts at once: no message has one without the others."""
@@ -181,7 +189,9 @@ class Script:
                     "os": "Windows 10.0.19045", "cpu": "AMD EPYC", "cpu_count": 2, "facts": [],
                     "counters": [], "sources": [], "missing": self.missing}
         if name == "processes":
-            return {"schema_version": 1, "supported": True, "processes": self.processes}
+            return {"schema_version": 1, "supported": self.can_attach, "processes": self.processes}
+        if name == "access":
+            return {"schema_version": 1, "control": True, "read_token": self.read_token}
         return None
 
 
@@ -209,7 +219,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(url.query))
         if url.path.startswith(("/api/v1/", "/ws/")):
             given = self.headers.get("Authorization", "Bearer " + query.get("token", ""))
-            if given != "Bearer " + self.server.token:
+            reads = self.command == "GET" and given == "Bearer " + self.server.script.read_token
+            if given != "Bearer " + self.server.token and not reads:
                 self.close_connection = True
                 self.reply_json(401, {"schema_version": 1,
                                       "error": {"status": 401, "message": "The token is wrong."}})
@@ -263,16 +274,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
                           f"Sec-WebSocket-Accept: {accept}\r\n\r\n").encode())
         self.close_connection = True
         self.server.script.sockets.append(query)
-        threading.Thread(target=self.listen, daemon=True).start()
+        listener = threading.Thread(target=self.listen, daemon=True)
+        listener.start()
         try:
             while not self.server.stopped.wait(.1):
-                if self.server.script.silent:
+                script = self.server.script
+                if script.silent:
                     continue
-                body = json.dumps(self.server.script.document).encode()
+                last = script.ending
+                body = json.dumps(dict(script.document, last=last)).encode()
                 head = b"\x81" + (bytes([len(body)]) if len(body) < 126 else
                                   b"\x7e" + struct.pack(">H", len(body)) if len(body) < 65536 else
                                   b"\x7f" + struct.pack(">Q", len(body)))
                 self.wfile.write(head + body)
+                if last:
+                    break
+            listener.join()  # until the page has what it wants, and goes
+            self.server.script.left += 1
         except OSError:
             pass  # the page has gone
 
@@ -285,6 +303,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     return
                 mask = self.rfile.read(4)
                 body = bytes(b ^ mask[i % 4] for i, b in enumerate(self.rfile.read(head[1] & 127)))
+                if head[0] & 15 == 8:
+                    return
                 if head[0] & 15 == 1:
                     self.server.script.messages.append(json.loads(body))
         except (OSError, ValueError):
