@@ -209,7 +209,7 @@ export class OpTimeline {
             const start = performance.now();
             this.draw();
             Object.assign(this.canvas.dataset, {
-                drawMs: (performance.now() - start).toFixed(2), frames: ++this.frames, bars: this.bars, linked: this.linked,
+                drawMs: (performance.now() - start).toFixed(2), frames: ++this.frames, bars: this.bars, linked: this.linked, wedges: this.wedges,
                 view: `${this.from} ${this.to}`});
         });
     }
@@ -217,7 +217,7 @@ export class OpTimeline {
     draw() {
         const g = this.context;
         if (!this.width) return;
-        this.bars = this.linked = 0;
+        this.bars = this.linked = this.wedges = 0;
         this.ink = {text: css('--text'), muted: css('--muted'), line: css('--line')};
         g.clearRect(0, 0, this.width, this.viewHeight);
         g.font = `12px ${css('--font')}`;
@@ -327,6 +327,7 @@ export class OpTimeline {
             const x = this.xOf(row.begin[i]);
             if (x < last + 6 || x < 0 || x > this.width) continue;
             last = x;
+            this.wedges++;
             g.beginPath();
             g.moveTo(x, row.y + 6);
             g.lineTo(x - 4, row.y - 2);

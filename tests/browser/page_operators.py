@@ -135,6 +135,26 @@ class Operators(dashboard_page.Tests):
             self.ok("CUDA" in told, told)
             self.ok("provider change" in page.text("#timeline-number"), page.text("#timeline-number"))
 
+    def test_changes_of_the_provider_are_marked(self):
+        """Twenty operators, every fifth on another provider: a wedge where one begins and where it ends."""
+        def few(_):
+            answer = scripted.timeline(20)
+            answer["ops"]["kernel"] = [8 if i % 5 == 2 else 1 for i in range(20)]
+            return answer
+        script = scripted.Script()
+        script.timeline = few
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "8 provider changes")
+            wedges = "Number(document.querySelector('#timeline').dataset.wedges)"
+            page.wait_for(wedges + " === 8")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            for _ in range(12):
+                page.press("+")
+            page.wait_for(wedges + " < 8")  # those beside are not drawn
+            page.press("0")
+            page.wait_for(wedges + " === 8")
+
     def test_an_inference_can_be_chosen(self):
         with self.server() as server:
             page = self.open(server)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The live view on hostile input: rows of a file or target, bodies of control, whole requests. The
-// first byte says which.
+// The live view on hostile input: rows of a file or target, bodies of control, whole requests,
+// messages to the WebSocket, token files. The first byte says which.
 #include "handle.h"
 #include "view_keys.h"
 
@@ -88,6 +88,44 @@ static void request(da_core *core, const uint8_t *data, size_t size)
     free(text);
 }
 
+static bool is_within(double value, double least, double most)
+{
+    return !da_known(value) || (value >= least && value <= most);
+}
+
+// Without an end of text behind it, as CivetWeb has it.
+static void message(const uint8_t *data, size_t size)
+{
+    da_control wanted;
+    char *text = malloc(size + !size);
+    memcpy(text, data, size);
+    if (da_control_parse(text, size, false, &wanted) == CM_OK &&
+        (!is_within(wanted.hz, 1, 60) || !is_within(wanted.window_s, 0.1, 60)))
+        abort();
+    free(text);
+}
+
+static bool is_token(const char *token)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t len = strlen(token);
+    return !len || (len >= DA_TOKEN_LEAST && len <= DA_TOKEN_MOST && strspn(token, allowed) == len);
+}
+
+static void token_file(const uint8_t *data, size_t size)
+{
+    da_access access = {.scheme = "http"};
+    char *text = malloc(size + 1);
+    memcpy(text, data, size);
+    text[size] = 0;
+    if (da_tokens_parse(text, "tokens", &access) == CM_OK &&
+        (!is_token(access.control) || !is_token(access.read) ||
+         strcmp(access.control, access.read) == 0))
+        abort();
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -110,6 +148,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         da_control_parse((const char *)data + 1, size - 1, true, &control);
     } else if (data[0] == 'r') {
         request(&core, data + 1, size - 1);
+    } else if (data[0] == 'w') {
+        message(data + 1, size - 1);
+    } else if (data[0] == 't') {
+        token_file(data + 1, size - 1);
     } else {
         feed_rows(live, data + 1, size - 1);
         ask_everything(&core);

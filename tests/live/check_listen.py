@@ -3,6 +3,7 @@
 learns the address."""
 import os
 import re
+import shutil
 import socket
 import stat
 import sys
@@ -143,11 +144,15 @@ def check_browser(c, ortscope, recording, folder):
     for path in (home, programs):
         os.makedirs(path, exist_ok=True)
     with open(os.path.join(programs, "xdg-open"), "w", encoding="utf-8") as file:
-        file.write("#!/bin/sh\necho \"$@\" > '%s.new'\nmv '%s.new' '%s'\n" % (told, told, told))
+        file.write("#!/bin/sh\necho call >> '%s.calls'\necho \"$@\" > '%s.new'\nmv '%s.new' '%s'\n" % (
+            told, told, told, told))
     os.chmod(file.name, 0o755)
-    if os.path.exists(told):
-        os.remove(told)
+    for path in (told, told + ".calls"):
+        if os.path.exists(path):
+            os.remove(path)
     environment = {"HOME": home, "PATH": programs + ":" + os.environ["PATH"], "DISPLAY": ":77"}
+    with served.serve(ortscope, recording, environment=environment) as client:
+        c.equal("--no-open: it answers", client.ask("GET", "/api/v1/sessions")[0], 200)
     with served.serve(ortscope, recording, opens=True, environment=environment) as client:
         served.until(lambda: os.path.exists(told), "the browser's start")
         arguments = served.read(told).strip()
@@ -157,6 +162,25 @@ def check_browser(c, ortscope, recording, folder):
         url = "http://%s/?token=%s" % (client.name, client.control_token)
         c.true("it leads to the page", 'content="0; url=%s"' % url in served.read(arguments))
     c.equal("it is gone", os.listdir(home), [])
+    c.equal("nobody was started with --no-open", served.read(told + ".calls"), "call\n")
+
+
+def check_ports(c, ortscope, recording, folder):
+    other = os.path.join(folder, "other")
+    os.makedirs(other, exist_ok=True)
+    copy = shutil.copy(recording, other)
+    with served.serve(ortscope, recording) as first, served.serve(ortscope, copy) as second:
+        c.true("9797 or one of the next", all(9797 <= x.port < 9797 + 64 for x in (first, second)),
+               (first.port, second.port))
+        c.true("each its own", first.port != second.port)
+        for client in (first, second):
+            c.equal("both answer", client.ask("GET", "/api/v1/sessions")[0], 200)
+        served.refused(c, ortscope, recording, ["--port", str(first.port)], 1, "port %d" % first.port,
+                       "another program", "--port")
+    for rate in ("0", "61", "-1", "x"):
+        served.refused(c, ortscope, recording, ["--live-rate", rate], 2, "--live-rate")
+    for port in ("0", "65536", "x"):
+        served.refused(c, ortscope, recording, ["--port", port], 2, "--port")
 
 
 def main():
@@ -170,6 +194,7 @@ def main():
     check_addresses(c, ortscope, recording, made)
     check_tokens(c, ortscope, recording, folder)
     check_browser(c, ortscope, recording, folder)
+    check_ports(c, ortscope, recording, folder)
     c.end()
 
 
