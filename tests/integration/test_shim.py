@@ -97,6 +97,32 @@ def check_memory(checker, what, timeline):
                    r["change_bytes"] <= r["in_use_bytes"] <= r["held_bytes"]][:2], [])
 
 
+def arena_of_profile(checker, name):
+    """{node: [(run, change, in use, held)]} of ORT's own profile: those executions that take another amount
+    than the one before. Nodes that run once in each run, and have a name of their own."""
+    states = collections.defaultdict(list)
+    for node, event in ops.node_events(ops.profile_of(checker, VERSION, name)):
+        states[node].append(tuple(int(event["args"][key]) for key in (
+            "mem_in_use_delta", "mem_bytes_in_use", "mem_arena_held")))
+    return {node: [(i + 1, *now) for i, (before, now) in enumerate(zip([(0, 0, 0)] + several, several[:RUNS]))
+                   if now[0] != before[0]]
+            for node, several in states.items() if len(several) == ops.RUNS and not node.startswith("Reorder")}
+
+
+def check_arena(checker, name, timeline):
+    """Bytes of the arena after executions are, to the byte, those of ORT's JSON profile of other runs."""
+    expected = arena_of_profile(checker, name)
+    nodes, told = {k["kernel"]: k["node"] for k in timeline.rows("kernel")}, {node: [] for node in expected}
+    for row in timeline.rows("kernel_memory"):
+        if nodes[row["kernel"]] in told:
+            told[nodes[row["kernel"]]].append((row["run"], row["change_bytes"], row["in_use_bytes"],
+                                               row["held_bytes"]))
+    checker.equal(name + ": what kernels take, and what the arena has then, is what ORT's profile says",
+                  [(node, told[node][:4], expected[node][:4]) for node in expected
+                   if told[node] != expected[node]][:2], [])
+    checker.true(name + ": of many nodes", len(expected) > 30, len(expected))
+
+
 def same_as_the_others(checker):
     """nodes, calls, nesting and shapes against the vtables; calls against ORT's JSON profile"""
     for name in ops.MODELS:
@@ -116,6 +142,7 @@ def same_as_the_others(checker):
         check_identity(checker, name, shim)
         ops.check_fits(checker, name, shim)
         check_memory(checker, name, shim)
+        check_arena(checker, name, shim)
         checker.equal(name + ": nothing to remark", remarks(shim), [])
         checker.equal(name + ": the program's providers are told, not ours",
                       [s["providers"] for s in shim.rows("session")], [driver.CPU])
