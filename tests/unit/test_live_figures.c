@@ -125,10 +125,10 @@ static void test_energy_is_unknown_without_runs_that_ended_well(void)
 {
     add_counter(1, "meter", "power", DA_MACHINE, -1, 30);
     view(5);
-    TEST_ASSERT_TRUE(isnan(number("\"system\"", "energy_per_inference_j")));
+    TEST_ASSERT_TRUE(!da_known(number("\"system\"", "energy_per_inference_j")));
     add_run(1, 0, 1000000, 1);
     view(5);
-    TEST_ASSERT_TRUE(isnan(number("\"system\"", "energy_per_inference_j")));
+    TEST_ASSERT_TRUE(!da_known(number("\"system\"", "energy_per_inference_j")));
 }
 
 // NVML's device 0 and the adapter that Windows numbers 0 may be two.
@@ -143,8 +143,8 @@ static void test_devices_are_told_by_one_source_each(void)
     view(5);
     ASSERT_NEAR(11.0, number("\"gpus\"", "utilization_percent"));
     ASSERT_NEAR(77.0, number("\"gpus\"", "memory_bytes"));
-    TEST_ASSERT_TRUE(isnan(number("\"gpus\"", "power_w")));
-    TEST_ASSERT_TRUE(isnan(number("\"gpus\"", "temperature_c")));
+    TEST_ASSERT_TRUE(!da_known(number("\"gpus\"", "power_w")));
+    TEST_ASSERT_TRUE(!da_known(number("\"gpus\"", "temperature_c")));
     ASSERT_NEAR(5000.0, number("\"utilization_percent\": 93", "memory_bytes"));
     ASSERT_NEAR(250.0, number("\"utilization_percent\": 93", "power_w"));
 }
@@ -154,7 +154,7 @@ static void test_top_knows_no_latency_where_all_failed(void)
     const da_top_choice choice = {.window_s = 5};
     add_run(1, 0, 1000000, 1);
     da_top_take(g_live, &choice, &g_top);
-    TEST_ASSERT_TRUE(isnan(g_top.sessions[0].p50_us) && isnan(g_top.sessions[0].max_us));
+    TEST_ASSERT_TRUE(!da_known(g_top.sessions[0].p50_us) && !da_known(g_top.sessions[0].max_us));
     add_run(2, 2000000, 1000000, 0);
     da_top_take(g_live, &choice, &g_top);
     ASSERT_NEAR(1000.0, g_top.sessions[0].p50_us);
