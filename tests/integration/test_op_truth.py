@@ -205,6 +205,8 @@ def flops_of(op_type, given):
         return None
     a, y = given.inputs[0][1], given.outputs[0][1]
     w = given.inputs[1][1] if len(given.inputs) > 1 else None
+    if op_type in ("Conv", "FusedConv", "ConvTranspose") and w is None:
+        return None
     if op_type in ("Conv", "FusedConv"):  # every output pixel meets a filter, in and multiplied out
         return 2 * math.prod(y) * w[1] * math.prod(w[2:])
     if op_type == "ConvTranspose":
