@@ -100,7 +100,7 @@ def check_broken(c, client):
     requests = [
         b"", b"\r\n", b"\0" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff\xfe" * 2000,
         b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n",
-        good + token + b"X: " + b"b" * 9000 + b"\r\n\r\n",  # see below
+        good + token + b"X: " + b"b" * 9000 + b"\r\n\r\n",
         good + b"".join(b"X%d: y\r\n" % i for i in range(500)) + token + b"\r\n",
         good + b": no name\r\n\r\n", good + b"Content-Length: -5\r\n\r\n",
         good + b"Content-Length: 99999999999999999999\r\n\r\n",
@@ -113,9 +113,10 @@ def check_broken(c, client):
     for request in requests:
         answer = client.raw(request)
         c.true("refused: %r" % request[:40], not answer.startswith(b"HTTP/1.1 200"), answer[:60])
-    for size, status in ((6000, b"200"), (9000, b"431"), (60000, b"431")):
-        answer = client.raw(good + token + b"X: " + b"b" * size + b"\r\n\r\n")
-        c.equal("a header of %d bytes" % size, answer.split(b" ")[1:2], [status])
+    # Exactly what is read of it: with more, the server's end of the connection may overtake its answer.
+    for header, status in ((good + token + b"X: " + b"b" * 6000 + b"\r\n\r\n", b"200"),
+                           ((good + token + b"X: " + b"b" * 9000)[:8192], b"431")):
+        c.equal("a header of %d bytes" % len(header), client.raw(header).split(b" ")[1:2], [status])
     c.equal("a body too large", client.ask("POST", "/api/v1/control", " " * 5000, headers=JSON)[0], 413)
     for body in (b"", b"{", b"[]", b"{}x", b'{"action": "pause"', b'{"action": {"a": 1}}', b"\xff",
                  b'{"action": "\\u0000"}', b'{"action": "mark", "text": "' + b"x" * 201 + b'"}',
