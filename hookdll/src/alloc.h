@@ -85,7 +85,7 @@ typedef struct hk_arena {
     uint32_t id;
     _Atomic uint32_t announced;
     _Atomic uint32_t is_incomplete; // it has allocations whose size is not known
-    _Atomic uint32_t guesses;       // how often its session was looked for
+    _Atomic uint32_t unowned;       // allocations before its session was known
     _Atomic uint32_t held;          // by how many threads; of this place, whoever has it
 } hk_arena;
 

@@ -100,7 +100,7 @@ static hk_arena *add(const void *self, const hk_alloc_class *c, bool from_its_be
     atomic_store(&a->live_bytes, 0);
     atomic_store(&a->announced, 0);
     atomic_store(&a->is_incomplete, !from_its_beginning);
-    atomic_store(&a->guesses, 0);
+    atomic_store(&a->unowned, 0);
     atomic_store(&a->self, (uintptr_t)self);
     if (!hk_registry_add(&g_registry, self, a)) {
         drop(a);

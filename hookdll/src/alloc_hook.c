@@ -5,6 +5,8 @@
 #include "etw.h"
 #include "tracelogging/channel_inline.h"
 
+#define UNOWNED_MAX 64u // allocations for which the telling of an arena waits for its session
+
 hk_addresses g_hk_addresses;
 
 // -------------------------------------------------------------------------- inside of what we are
@@ -112,11 +114,14 @@ static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const hk_all
             hk_arena_claim(t, epoch, a, t->run.session);
     } else if (o->flags & HK_ALLOC_LOADING) {
         note_load(t, a); // told when its session is known
-    } else if (!atomic_load_explicit(&a->announced, memory_order_relaxed)) {
-        if (o->other)
+    } else if (o->other) {
+        if (__builtin_expect(atomic_load_explicit(&a->session, memory_order_relaxed) != o->other ||
+                                 !atomic_load_explicit(&a->announced, memory_order_relaxed),
+                             0))
             hk_arena_claim(t, epoch, a, o->other);
-        else
-            hk_arena_announce(t, epoch, a);
+    } else if (!atomic_load_explicit(&a->announced, memory_order_relaxed) &&
+               atomic_fetch_add_explicit(&a->unowned, 1, memory_order_relaxed) >= UNOWNED_MAX) {
+        hk_arena_announce(t, epoch, a);
     }
 }
 

@@ -2,27 +2,24 @@
 // See alloc_owner.h: what is not on every allocation's way.
 #include "alloc_owner.h"
 
-#define GUESSES_MAX 64u // how often the session of an arena is looked for among all
-
-// The session of an arena that no run's own thread has used yet: the only one that runs.
-static hk_session *guess_session(hk_arena *a)
+// The session of an arena, NULL: not known. One that no run's own thread has used yet is the
+// session's of the kernel that allocates; without operators nobody knows. It is not guessed: a run
+// from before we came may be the one that allocates.
+static hk_session *session_of(const hk_thread *t, uint32_t epoch, const hk_arena *a)
 {
-    if (atomic_load(&a->session_id) || atomic_fetch_add(&a->guesses, 1) >= GUESSES_MAX)
-        return NULL;
-    uint32_t in_flight;
-    hk_session *s = hk_session_sole_in_flight(&in_flight);
-    if (s) {
-        atomic_store(&a->session_id, s->id);
-        atomic_store(&a->session, s);
-    }
-    return s;
+    hk_session *s = atomic_load_explicit(&a->session, memory_order_acquire);
+    if (s && s->id == atomic_load_explicit(&a->session_id, memory_order_relaxed))
+        return s;
+    const hk_op_frame *f = t->op_depth ? &t->ops[t->op_depth - 1] : NULL;
+    bool inside = f && f->epoch == epoch && f->stack > (uintptr_t)__builtin_frame_address(0);
+    return inside ? f->owner : NULL;
 }
 
 // On a thread that is not inside a run hook: a pool's, or one that loads, or the program's own.
 // There a release belongs to a run only if that run allocated the memory (`tag`): the program may
 // release something at any time.
-void hk_alloc_find_owner_elsewhere(const hk_thread *t, hk_arena *a, bool allocates, uint32_t tag,
-                                   hk_alloc_owner *o)
+void hk_alloc_find_owner_elsewhere(const hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+                                   uint32_t tag, hk_alloc_owner *o)
 {
     *o = (hk_alloc_owner){0};
     if (t->inside & HK_INSIDE_LOADING) {
@@ -31,10 +28,8 @@ void hk_alloc_find_owner_elsewhere(const hk_thread *t, hk_arena *a, bool allocat
     }
     if (!a)
         return;
-    hk_session *s = atomic_load_explicit(&a->session, memory_order_acquire);
-    if (!s && allocates)
-        s = guess_session(a);
-    o->session = atomic_load_explicit(&a->session_id, memory_order_relaxed);
+    hk_session *s = session_of(t, epoch, a);
+    o->session = s ? s->id : atomic_load_explicit(&a->session_id, memory_order_relaxed);
     if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
         return;
     uint32_t run = hk_session_sole_run(s);

@@ -22,15 +22,15 @@ static inline uint32_t hk_alloc_tag(uint32_t session, uint32_t run)
     return ((run * 0x9e3779b1u ^ session * 0x85ebca6bu) >> 8) | 1u;
 }
 
-void hk_alloc_find_owner_elsewhere(const hk_thread *t, hk_arena *a, bool allocates, uint32_t tag,
-                                   hk_alloc_owner *o);
+void hk_alloc_find_owner_elsewhere(const hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+                                   uint32_t tag, hk_alloc_owner *o);
 
 // `a` is NULL for what is no arena, `tag` that of released memory.
 static inline void hk_alloc_find_owner(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
                                        uint32_t tag, hk_alloc_owner *o)
 {
     if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0)) {
-        hk_alloc_find_owner_elsewhere(t, a, allocates, tag, o);
+        hk_alloc_find_owner_elsewhere(t, epoch, a, allocates, tag, o);
         return;
     }
     o->session = t->run.session_id;

@@ -23,7 +23,7 @@ static bool ask(const hk_arena *a, int64_t words[WORDS_MAX], unsigned *count)
     const hk_alloc_class *c = a->alloc_class;
     uintptr_t vtable = 0;
     // Its class may be a copy of one of ours: then its functions are not ours to call.
-    if (!hk_copy_readable((uint64_t)(uintptr_t)self, &vtable, sizeof vtable) ||
+    if (!hk_copy_living((uint64_t)(uintptr_t)self, &vtable, sizeof vtable) ||
         vtable != atomic_load(&c->address))
         return false;
     void *function = hk_slot_get((void **)vtable + c->module->found.slots.stats);

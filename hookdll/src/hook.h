@@ -93,9 +93,10 @@ typedef struct hk_op_frame {
     uint64_t begin;
     uint32_t epoch;
     uint32_t kernel, session, run;
-    uint8_t flags; // as in the Op event
-    bool tells_shapes;
-    uint32_t inputs, run_inputs; // for the KernelShapes event
+    uint8_t flags;                  // as in the Op event
+    bool tells_shapes, lost_shapes; // lost: those of the inputs
+    uint32_t inputs, run_inputs;    // for the KernelShapes event
+    struct hk_session *owner;       // on a thread that is not inside a run hook, NULL: not certain
     uint64_t parameter_bytes, activation_bytes;
 } hk_op_frame;
 
@@ -163,6 +164,7 @@ typedef struct hk_module {
     uint32_t hooked, refused;
     bool armed;
     hk_tensor_layout layout;
+    _Atomic uintptr_t session_vtable; // the first word of every session; 0: none was met yet
     char path[1024];
     char version[32];
 } hk_module;

@@ -67,6 +67,7 @@ static inline void options_end(const run_frame *f, hk_module *m)
 
 static inline void run_go(run_frame *f)
 {
+    hk_session_run_given(f->s, f->run, f->inputs);
     hk_leave(f->t);
     f->begin = hk_ticks();
 }

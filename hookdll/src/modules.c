@@ -74,6 +74,7 @@ static bool describe(hk_module *m, uint8_t *base)
     m->base = base;
     m->size = hk_image_size(base);
     memset(&m->layout, 0, sizeof m->layout);
+    atomic_store(&m->session_vtable, 0);
     copy_string(m->version, sizeof m->version, api_base->GetVersionString());
     m->minor = parse_minor(m->version);
     m->api = m->minor >= OLDEST_MINOR ? api_base->GetApi(1) : NULL;

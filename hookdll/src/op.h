@@ -11,6 +11,7 @@
 //   op_kernels.c   kernel object -> who it is; retired by the destructor, because addresses are
 //                  reused at once
 //   op_identity.c  asks a kernel who it is, once
+//   op_owner.c     its session, where the thread does not tell
 //   op_shapes.c    reads what it was given, once per set of the session's inputs
 //   op_hook.c      the hot path
 //
@@ -48,6 +49,7 @@ typedef struct hk_op_module {
     uint32_t *vtable_rvas; // hk_alloc
     hk_scan scan;
     hk_context_layout context;
+    _Atomic uint32_t session_distance; // 0: not known yet (op_owner.c)
 } hk_op_module;
 
 typedef struct hk_vtable {
@@ -66,7 +68,7 @@ void hk_vtables_restore(hk_op_module *module);
 
 // ----------------------------------------------------------------------------------------- kernels
 
-#define HK_KERNEL_SETS 32u // sets of session inputs for which a kernel's shapes are told
+#define HK_KERNEL_SETS 64u // sets of session inputs for which its shapes are known to be told
 #define HK_SET_UNTOLD  UINT32_MAX
 
 typedef struct hk_kernel {
@@ -76,12 +78,14 @@ typedef struct hk_kernel {
     uint32_t epoch;
     _Atomic(hk_session *) session; // NULL: not known yet
     _Atomic uint32_t session_id;   // of that one: its place may be another's when the kernel ends
-    _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
+    _Atomic uint32_t set;   // the session's inputs last described; HK_SET_UNTOLD before the first
+    _Atomic uint64_t owner; // what tells its session, 0: not read yet (op_owner.c)
     _Atomic uint32_t announced;
     _Atomic int64_t memory; // last told (shim)
     const hk_vtable *vtable;
-    SRWLOCK lock; // what follows
-    uint32_t described_count;
+    _Atomic uint32_t losses, wait; // see hk_kernel_waits
+    SRWLOCK lock;                  // what follows
+    uint32_t described_count;      // ever; the oldest gives way
     uint32_t described[HK_KERNEL_SETS];
 } hk_kernel;
 
@@ -117,8 +121,14 @@ hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t
 uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owner);
 void hk_kernels_clear(void);
 
-// True if this set of the session's inputs is new to the kernel; notes it.
-bool hk_kernel_meets(hk_kernel *k, uint32_t set);
+// Whether its shapes were told for this set of the session's inputs, as far as we remember. What
+// was forgotten is told again, which does no harm.
+bool hk_kernel_is_described(hk_kernel *k, uint32_t set);
+void hk_kernel_described(hk_kernel *k, uint32_t set);
+// They could not be told: the ring is full, or the kernel failed. The next attempt comes after 1,
+// 2, 4, ... 64 executions, since reading shapes takes longer than an operator may.
+void hk_kernel_undescribed(hk_kernel *k);
+bool hk_kernel_waits(hk_kernel *k);
 
 // For the shim, whose kernels have no object (`self` is a hash of who they are, `vtable` NULL):
 // they end with their session.
@@ -134,11 +144,24 @@ typedef struct hk_region {
 } hk_region;
 bool hk_region_covers(hk_region *known, uint64_t address, size_t bytes);
 
-// Copies memory that may not be there: false if it can't be read. For structures that ORT keeps
-// while we look; what is freed meanwhile must not be asked for.
+// Copies memory that may not be there, or no longer: false if it can't be read. Changes the last
+// error.
 bool hk_copy_readable(uint64_t address, void *to, size_t bytes);
 
 // What the C API calls an OrtKernelInfo; NULL if the object does not look as we know it.
+// The same, quicker, for what ORT keeps while we look if it is what we think.
+bool hk_copy_living(uint64_t address, void *to, size_t bytes);
+
+// The same for the structures of kernels: no longer asks the system once enough of a module's were
+// as expected.
+bool hk_op_copy(const hk_op_module *o, uint64_t address, void *to, size_t bytes);
+uint64_t hk_kernel_info_address(const hk_kernel *k);
+
+// The session of a kernel by the kernel itself; binds it. NULL and *certain: one that we have not
+// met, so that its runs under way began before we came.
+hk_session *hk_kernel_find_owner(hk_kernel *k, bool *certain);
+// It runs on the thread of a run of this session.
+void hk_kernel_learn_owner(hk_kernel *k, hk_session *s);
 const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
 
 // Sends the kernel's identity; false if it was dropped.
@@ -158,11 +181,11 @@ bool hk_context_outputs(hk_context_layout *layout, const void *self, const void 
                         const OrtValue *const *inputs, size_t input_count, const OrtValue **outputs,
                         size_t output_count);
 
-// Reads the shapes of a kernel's inputs, before it runs.
-void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+// Reads the shapes of a kernel's inputs, before it runs; false if they could not be sent.
+bool hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                          hk_op_frame *f);
-// Reads those of its outputs, if that is safe, and tells both.
-void hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+// Reads those of its outputs, if that is safe, and tells both; false if that was dropped.
+bool hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                         const hk_op_frame *f);
 
 // What a vtable's slots lead to. Each vtable has entry points of its own (op_vtables.c), which add

@@ -9,6 +9,16 @@ enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
 
 // ----------------------------------------------------------------------------------- which run
 
+// Of a kernel that can't tell: perhaps the only session that runs, if there is one. A run from
+// before we came could be under way beside it, so the run stays unknown and nothing is remembered.
+static bool guess_session(hk_op_frame *f)
+{
+    uint32_t in_flight;
+    const hk_session *s = hk_session_sole_in_flight(&in_flight);
+    f->session = s ? s->id : 0;
+    return in_flight != 0;
+}
+
 // On a thread that is not inside a run hook: an inter-op thread, or the pool of RunAsync. False if
 // the operator is not to be recorded: it belongs to a run that began before we came, or to one that
 // is not sampled.
@@ -16,24 +26,28 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
                                                        hk_op_frame *f)
 {
     f->session = f->run = 0;
+    f->run_inputs = HK_SET_UNTOLD;
+    f->owner = NULL;
     if (t->inside & HK_INSIDE_LOADING) {
         f->flags = FLAG_LOADING;
         return true;
     }
     f->flags = FLAG_AMBIGUOUS;
     hk_session *s = atomic_load_explicit(&k->session, memory_order_acquire);
-    if (!s) {
-        uint32_t in_flight;
-        s = hk_session_sole_in_flight(&in_flight);
+    // Its place may be another session's by now.
+    if (!s || s->id != atomic_load_explicit(&k->session_id, memory_order_relaxed)) {
+        bool certain;
+        s = hk_kernel_find_owner(k, &certain);
         if (!s)
-            return in_flight != 0;
-        hk_kernel_belongs(k, s);
+            return !certain && guess_session(f);
     }
     f->session = s->id;
+    f->owner = s;
     f->run = hk_session_sole_run(s);
     if (!f->run)
         return atomic_load_explicit(&s->flying, memory_order_relaxed) != 0;
     f->flags = 0;
+    f->run_inputs = hk_session_inputs_of(s, f->run, HK_SET_UNTOLD);
     return !hk_run_skips_ops(f->run);
 }
 
@@ -43,10 +57,11 @@ static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_fram
         return assign_elsewhere(t, k, f);
     f->session = t->run.session_id;
     f->run = t->run.run;
+    f->run_inputs = t->run.inputs;
     f->flags = 0;
     if (__builtin_expect(atomic_load_explicit(&k->session, memory_order_relaxed) != t->run.session,
                          0))
-        hk_kernel_belongs(k, t->run.session);
+        hk_kernel_learn_owner(k, t->run.session);
     return true;
 }
 
@@ -62,13 +77,12 @@ static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, 
         atomic_store(&k->announced, 0); // dropped: once more with the next execution
     else if (f->flags & FLAG_LOADING)
         atomic_store(&k->set, 0);
-    else {
+    else if (!k->vtable->module->runtime || hk_kernel_is_described(k, set))
         atomic_store(&k->set, set);
-        if (k->vtable->module->runtime && hk_kernel_meets(k, set)) {
-            f->run_inputs = set;
-            hk_op_shapes_before(t, epoch, k, context, f);
-            f->tells_shapes = true;
-        }
+    else if (!hk_kernel_waits(k)) {
+        f->run_inputs = set;
+        f->tells_shapes = true;
+        f->lost_shapes = !hk_op_shapes_before(t, epoch, k, context, f);
     }
     SetLastError(error);
 }
@@ -99,7 +113,9 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
     f->kernel = k->id;
     f->tells_shapes = false;
     uint32_t told = atomic_load_explicit(&k->set, memory_order_relaxed);
-    uint32_t set = t->run.epoch == epoch ? t->run.inputs : told == HK_SET_UNTOLD ? 0 : told;
+    uint32_t set = f->run_inputs != HK_SET_UNTOLD ? f->run_inputs
+                   : told == HK_SET_UNTOLD        ? 0
+                                                  : told;
     if (__builtin_expect(told != set, 0) && !RtlDllShutdownInProgress())
         first_sight(t, epoch, k, context, f, set);
     t->op_depth++;
@@ -148,9 +164,13 @@ static __attribute__((noinline)) void tell_shapes(hk_thread *t, uint32_t epoch, 
                                                   const void *context, const hk_op_frame *f)
 {
     DWORD error = GetLastError();
-    const hk_kernel *k = hk_kernel_find(self, epoch);
-    if (k)
-        hk_op_shapes_after(t, epoch, k, context, f);
+    hk_kernel *k = hk_kernel_find(self, epoch);
+    bool told = k && !(f->flags & FLAG_FAILED) && hk_op_shapes_after(t, epoch, k, context, f) &&
+                !f->lost_shapes;
+    if (told)
+        hk_kernel_described(k, f->run_inputs);
+    else if (k)
+        hk_kernel_undescribed(k);
     SetLastError(error);
 }
 
@@ -181,7 +201,7 @@ void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
         t->run.failed = true;
     }
     emit_op(t, epoch, f, end);
-    if (__builtin_expect(f->tells_shapes, 0) && !(f->flags & FLAG_FAILED))
+    if (__builtin_expect(f->tells_shapes, 0))
         tell_shapes(t, epoch, self, context, f);
     if (__builtin_expect(f->entered != 0, 0))
         t->op_ticks += f->begin - f->entered + (hk_ticks() - end);

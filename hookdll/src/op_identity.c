@@ -40,7 +40,7 @@ typedef struct definition {
 
 // Until enough of a module's kernels proved to be as we think, the system is asked before memory is
 // read.
-static bool copy_from(const hk_op_module *o, uint64_t address, void *to, size_t bytes)
+bool hk_op_copy(const hk_op_module *o, uint64_t address, void *to, size_t bytes)
 {
     if ((address & 7) || address < 65536 || address >= ADDRESS_LIMIT)
         return false;
@@ -74,7 +74,7 @@ static bool take_string(const hk_op_module *o, const uint8_t *string, char *to, 
         return false;
     if (room == STRING_INLINE)
         memcpy(to, string, (size_t)len);
-    else if (!copy_from(o, word_at(string), to, (size_t)len))
+    else if (!hk_op_copy(o, word_at(string), to, (size_t)len))
         return false;
     to[len] = 0;
     return is_printable(to, (size_t)len);
@@ -89,8 +89,8 @@ static bool ends_in(const char *text, const char *end)
 static bool read_definition(hk_op_module *o, uint64_t info, definition *out)
 {
     uint8_t head[INFO_BYTES], bytes[DEFINITION_BYTES];
-    if (!copy_from(o, info, head, sizeof head) ||
-        !copy_from(o, word_at(head + INFO_DEFINITION), bytes, sizeof bytes) ||
+    if (!hk_op_copy(o, info, head, sizeof head) ||
+        !hk_op_copy(o, word_at(head + INFO_DEFINITION), bytes, sizeof bytes) ||
         !take_string(o, bytes + DEFINITION_NAME, out->op_type, sizeof out->op_type) ||
         !take_string(o, bytes + DEFINITION_DOMAIN, out->domain, sizeof out->domain) ||
         !take_string(o, bytes + DEFINITION_PROVIDER, out->provider, sizeof out->provider))
@@ -117,7 +117,7 @@ static void read_node_name(const hk_op_module *o, const definition *d, char *nam
         name[0] = 0;
 }
 
-static uint64_t info_of(const hk_kernel *k)
+uint64_t hk_kernel_info_address(const hk_kernel *k)
 {
     return word_at((const uint8_t *)atomic_load(&k->self) + KERNEL_INFO);
 }
@@ -125,7 +125,7 @@ static uint64_t info_of(const hk_kernel *k)
 static bool describe(const hk_kernel *k, definition *out)
 {
     hk_op_module *o = k->vtable->module;
-    bool fits = read_definition(o, info_of(k), out);
+    bool fits = read_definition(o, hk_kernel_info_address(k), out);
     if (!fits) {
         *out = (definition){0};
         atomic_store(&o->trusted, 0);
@@ -141,7 +141,7 @@ const OrtKernelInfo *hk_kernel_info(const hk_kernel *k)
     const hk_op_module *o = k->vtable->module;
     if (!o->runtime || !(o->runtime->minor <= NEWEST_MINOR || describe(k, &ignored)))
         return NULL;
-    return (const OrtKernelInfo *)(uintptr_t)info_of(k);
+    return (const OrtKernelInfo *)(uintptr_t)hk_kernel_info_address(k);
 }
 
 // ---------------------------------------------------------------------------------- from the C API

@@ -48,8 +48,11 @@ static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
     k->vtable = vtable;
     k->described_count = 0;
     atomic_store(&k->session, NULL);
+    atomic_store(&k->owner, 0);
     atomic_store(&k->set, HK_SET_UNTOLD);
     atomic_store(&k->announced, 0);
+    atomic_store(&k->losses, 0);
+    atomic_store(&k->wait, 0);
     atomic_store(&k->memory, 0);
     atomic_store(&k->next, atomic_load(head));
     atomic_store(&k->self, (uintptr_t)self);
@@ -94,16 +97,45 @@ uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owne
     return id;
 }
 
-bool hk_kernel_meets(hk_kernel *k, uint32_t set)
+static bool is_described(const hk_kernel *k, uint32_t set)
 {
-    bool is_new = k->described_count < HK_KERNEL_SETS;
+    for (uint32_t i = 0; i < k->described_count && i < HK_KERNEL_SETS; i++)
+        if (k->described[i] == set)
+            return true;
+    return false;
+}
+
+bool hk_kernel_is_described(hk_kernel *k, uint32_t set)
+{
     AcquireSRWLockExclusive(&k->lock);
-    for (uint32_t i = 0; i < k->described_count && is_new; i++)
-        is_new = k->described[i] != set;
-    if (is_new && k->described_count < HK_KERNEL_SETS)
-        k->described[k->described_count++] = set;
+    bool known = is_described(k, set);
     ReleaseSRWLockExclusive(&k->lock);
-    return is_new;
+    return known;
+}
+
+void hk_kernel_described(hk_kernel *k, uint32_t set)
+{
+    AcquireSRWLockExclusive(&k->lock);
+    if (!is_described(k, set))
+        k->described[k->described_count++ % HK_KERNEL_SETS] = set;
+    ReleaseSRWLockExclusive(&k->lock);
+    atomic_store(&k->losses, 0);
+    atomic_store(&k->set, set);
+}
+
+void hk_kernel_undescribed(hk_kernel *k)
+{
+    uint32_t losses = atomic_load(&k->losses);
+    atomic_store(&k->wait, 1u << losses);
+    atomic_store(&k->losses, losses < 6 ? losses + 1 : losses);
+}
+
+bool hk_kernel_waits(hk_kernel *k)
+{
+    uint32_t wait = atomic_load_explicit(&k->wait, memory_order_relaxed);
+    if (wait)
+        atomic_store_explicit(&k->wait, wait - 1, memory_order_relaxed);
+    return wait != 0;
 }
 
 void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *context)

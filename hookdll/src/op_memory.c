@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reading where a structure should be, if we are right. Asking about the pages costs a microsecond,
-// against tens of them for ReadProcessMemory under Wine, and touches no guard page.
+// Reading where a structure should be, if we are right. Asking about the pages costs a microsecond
+// and touches no guard page, but another thread may release them before they are read: what is not
+// known to live is copied by the system, which costs tens of microseconds under Wine.
 #include "op.h"
 
 #define READABLE                                                                                   \
@@ -34,6 +35,15 @@ bool hk_is_readable(uint64_t address, size_t bytes)
 }
 
 bool hk_copy_readable(uint64_t address, void *to, size_t bytes)
+{
+    SIZE_T copied = 0;
+    return !(address & 3) && hk_is_readable(address, bytes) &&
+           ReadProcessMemory(GetCurrentProcess(), (const void *)(uintptr_t)address, to, bytes,
+                             &copied) &&
+           copied == bytes;
+}
+
+bool hk_copy_living(uint64_t address, void *to, size_t bytes)
 {
     if ((address & 3) || !hk_is_readable(address, bytes))
         return false;

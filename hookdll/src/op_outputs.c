@@ -61,13 +61,22 @@ typedef struct scene {
 static bool take_frame(scene *s)
 {
     s->frame_address = s->context[CONTEXT_FRAME];
-    return hk_copy_readable(s->frame_address, s->frame, sizeof s->frame);
+    return hk_copy_living(s->frame_address, s->frame, sizeof s->frame);
 }
 
-static bool take_info(scene *s, uint32_t info_at)
+// How memory is copied: what may be anything, while places are looked for, or what they lead to.
+typedef bool copy_fn(uint64_t address, void *to, size_t bytes);
+
+static bool take_info(scene *s, uint32_t info_at, copy_fn *copy)
 {
     s->info_address = s->frame[info_at / 8];
-    return (s->info_address & 7) == 0 && hk_copy_readable(s->info_address, s->info, sizeof s->info);
+    return (s->info_address & 7) == 0 && copy(s->info_address, s->info, sizeof s->info);
+}
+
+static bool take_numbers(const scene *s, uint64_t indexes, int32_t numbers[NODE_VALUES],
+                         copy_fn *copy)
+{
+    return copy(indexes + 4 * (uint64_t)(uint32_t)s->starts.inputs, numbers, 4 * s->input_count);
 }
 
 // A list's elements are where its word points to, or begin with that word.
@@ -76,13 +85,10 @@ static uint64_t pointed_or_here(const uint64_t *words, uint64_t address, uint32_
     return here ? address + at : words[at / 8];
 }
 
-// The address of all values if `indexes` leads from there to the inputs, else 0.
-static uint64_t values_from(const scene *s, uint64_t indexes, uint32_t values_at, size_t needed)
+// The address of all values if the numbers lead from there to the inputs, else 0.
+static uint64_t values_from(const scene *s, const int32_t *numbers, uint32_t values_at,
+                            size_t needed)
 {
-    int32_t numbers[NODE_VALUES];
-    if (!hk_copy_readable(indexes + 4 * (uint64_t)(uint32_t)s->starts.inputs, numbers,
-                          4 * s->input_count))
-        return 0;
     for (int here = 0; here < 2; here++) {
         uint64_t all = pointed_or_here(s->frame, s->frame_address, values_at, here);
         if (leads_to_inputs(all, numbers, s->inputs, s->input_count, needed))
@@ -95,12 +101,15 @@ static uint64_t values_from(const scene *s, uint64_t indexes, uint32_t values_at
 
 static bool try_info(hk_context_layout *layout, const scene *s)
 {
+    int32_t numbers[NODE_VALUES];
     for (uint32_t j = 0; j < 2 * INFO_WORDS; j++) {
         layout->indexes_at = 8 * (j / 2);
         uint64_t indexes = pointed_or_here(s->info, s->info_address, layout->indexes_at, j % 2);
+        if (!take_numbers(s, indexes, numbers, hk_copy_readable))
+            continue;
         for (uint32_t i = 1; i < FRAME_WORDS; i++) {
             layout->values_at = 8 * i;
-            if (values_from(s, indexes, layout->values_at, 2))
+            if (values_from(s, numbers, layout->values_at, 2))
                 return true;
         }
     }
@@ -117,7 +126,7 @@ static bool find(hk_context_layout *layout, scene *s)
             continue;
         for (uint32_t i = 1; i < FRAME_WORDS; i++) {
             layout->info_at = 8 * i;
-            if (take_info(s, layout->info_at) && try_info(layout, s))
+            if (take_info(s, layout->info_at, hk_copy_readable) && try_info(layout, s))
                 return true;
         }
     }
@@ -154,7 +163,7 @@ static void find_once(hk_context_layout *layout, scene *s)
 static const OrtValue *value_at(uint64_t all, int32_t index)
 {
     uint64_t value[3], address = all + (uint64_t)(uint32_t)index * VALUE_BYTES;
-    if (index < 0 || index >= INDEX_MAX || !hk_copy_readable(address, value, sizeof value))
+    if (index < 0 || index >= INDEX_MAX || !hk_copy_living(address, value, sizeof value))
         return NULL;
     return value[0] && value[2] ? (const OrtValue *)(uintptr_t)address : NULL;
 }
@@ -164,7 +173,7 @@ static bool take_outputs(const scene *s, uint64_t indexes, uint64_t all, const O
 {
     int32_t numbers[NODE_VALUES];
     if (count > NODE_VALUES ||
-        !hk_copy_readable(indexes + 4 * (uint64_t)(uint32_t)s->starts.outputs, numbers, 4 * count))
+        !hk_copy_living(indexes + 4 * (uint64_t)(uint32_t)s->starts.outputs, numbers, 4 * count))
         return false;
     for (size_t i = 0; i < count; i++)
         outputs[i] = value_at(all, numbers[i]);
@@ -176,6 +185,7 @@ bool hk_context_outputs(hk_context_layout *layout, const void *self, const void 
                         size_t output_count)
 {
     scene s = {.context = context, .inputs = inputs, .input_count = input_count};
+    int32_t numbers[NODE_VALUES];
     if (s.context[CONTEXT_KERNEL] != (uint64_t)(uintptr_t)self || input_count > NODE_VALUES ||
         !take_frame(&s))
         return false;
@@ -184,11 +194,13 @@ bool hk_context_outputs(hk_context_layout *layout, const void *self, const void 
     if (atomic_load(&layout->state) != HK_LAYOUT_USABLE)
         return false;
     memcpy(&s.starts, (const uint8_t *)context + layout->starts_at, sizeof s.starts);
-    if (!are_starts(&s.starts, input_count) || !take_info(&s, layout->info_at))
+    if (!are_starts(&s.starts, input_count) || !take_info(&s, layout->info_at, hk_copy_living))
         return false;
     for (int here = 0; here < 2; here++) {
         uint64_t indexes = pointed_or_here(s.info, s.info_address, layout->indexes_at, here);
-        uint64_t all = values_from(&s, indexes, layout->values_at, 1);
+        uint64_t all = take_numbers(&s, indexes, numbers, hk_copy_living)
+                           ? values_from(&s, numbers, layout->values_at, 1)
+                           : 0;
         if (all)
             return take_outputs(&s, indexes, all, outputs, output_count);
     }

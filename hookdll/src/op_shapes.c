@@ -116,7 +116,7 @@ static hk_named_tensor get_input(void *context, size_t index)
     return (hk_named_tensor){hk_text_of(NULL), &p->tensor};
 }
 
-void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+bool hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                          hk_op_frame *f)
 {
     hk_module *m = k->vtable->module->runtime;
@@ -124,7 +124,8 @@ void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const
     f->inputs = 0;
     f->parameter_bytes = f->activation_bytes = 0;
     if (!m || !get_inputs(m, context, &inputs))
-        return;
+        return true;
+    bool sent = true;
     const OrtKernelInfo *info = hk_kernel_info(k);
     packed_inputs p = {.m = m, .info = info, .inputs = &inputs};
     bool some_packed = false;
@@ -138,8 +139,10 @@ void hk_op_shapes_before(hk_thread *t, uint32_t epoch, const hk_kernel *k, const
         else
             f->activation_bytes += bytes_of(&p.tensor);
     }
-    f->inputs = some_packed ? hk_shapes_of_members(t, epoch, HK_INPUTS, inputs.count, get_input, &p)
-                            : hk_shapes_of_kernel(t, epoch, m, HK_INPUTS, inputs.at, inputs.count);
+    f->inputs = some_packed
+                    ? hk_shapes_of_members(t, epoch, HK_INPUTS, inputs.count, get_input, &p, &sent)
+                    : hk_shapes_of_kernel(t, epoch, m, HK_INPUTS, inputs.at, inputs.count, &sent);
+    return sent;
 }
 
 // KernelContext_GetOutput would make an output that is not there, so it is not asked.
@@ -158,20 +161,23 @@ static bool get_outputs(const hk_kernel *k, const OrtKernelContext *context, val
                               inputs.count, v->at, count);
 }
 
-void hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
+bool hk_op_shapes_after(hk_thread *t, uint32_t epoch, const hk_kernel *k, const void *context,
                         const hk_op_frame *f)
 {
     hk_module *m = k->vtable->module->runtime;
     values outputs;
+    bool sent = true;
     tl_KernelShapes fixed = {.kernel = f->kernel,
                              .inputs = f->inputs,
                              .run_inputs = f->run_inputs,
                              .parameter_bytes = f->parameter_bytes,
                              .activation_bytes = f->activation_bytes};
     if (m && get_outputs(k, context, &outputs)) {
-        fixed.outputs = hk_shapes_of_kernel(t, epoch, m, HK_OUTPUTS, outputs.at, outputs.count);
+        fixed.outputs =
+            hk_shapes_of_kernel(t, epoch, m, HK_OUTPUTS, outputs.at, outputs.count, &sent);
         for (size_t i = 0; i < outputs.count; i++)
             fixed.output_bytes += tensor_bytes(m, outputs.at[i]);
     }
-    hk_emit(t, epoch, TL_EVENT_KernelShapes, hk_ticks(), &fixed, sizeof fixed, NULL, 0);
+    return hk_emit(t, epoch, TL_EVENT_KernelShapes, hk_ticks(), &fixed, sizeof fixed, NULL, 0) &&
+           sent;
 }

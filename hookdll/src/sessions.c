@@ -138,6 +138,16 @@ static void set_status(hk_session *s, hk_module *m, OrtStatus *status)
     copy_text(s->message, sizeof s->message, hk_status_message(m, status));
 }
 
+// `session` lives: the program has just been given it, or runs it.
+static void note_address(hk_session *s, const OrtSession *session)
+{
+    uintptr_t vtable, none = 0;
+    s->address = session;
+    memcpy(&vtable, session, sizeof vtable);
+    if (vtable - (uintptr_t)s->module->base < s->module->size)
+        atomic_compare_exchange_strong(&s->module->session_vtable, &none, vtable);
+}
+
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                         OrtStatus *status, const hk_session_origin *origin)
 {
@@ -170,6 +180,7 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     hk_session *stale = hk_registry_remove(&g_sessions, session);
     if (stale)
         session_free(stale);
+    note_address(s, session);
     if (!hk_registry_add(&g_sessions, session, s)) {
         session_free(s);
         return;
@@ -212,6 +223,7 @@ hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
     AcquireSRWLockExclusive(&lock);
     hk_session *s = hk_session_find(session);
     if (!s && (s = session_alloc(m, 0)) != NULL) {
+        note_address(s, session);
         s->created_ticks = hk_ticks();
         s->facts.source = HK_SOURCE_BEFORE_ATTACH;
         s->shim = hk_shim_in(session);
@@ -285,6 +297,20 @@ hk_session *hk_session_sole_hidden(const hk_module *m)
     for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
         if (!s || s->module != m || !s->ort_id)
+            continue;
+        if (sole)
+            return NULL;
+        sole = s;
+    }
+    return sole;
+}
+
+hk_session *hk_session_with_manager(uint64_t manager)
+{
+    hk_session *sole = NULL;
+    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+        hk_session *s = hk_registry_at(&g_sessions, i);
+        if (!s || atomic_load_explicit(&s->manager, memory_order_relaxed) != manager)
             continue;
         if (sole)
             return NULL;

@@ -9,6 +9,7 @@
 #define HK_SHAPE_CACHE 256u // shape sets that a session remembers per direction
 
 #define HK_SESSION_ARENAS 4u
+#define HK_RUN_INPUTS     8u // a power of two
 
 // What is known of a session's memory (alloc_*.c).
 typedef struct hk_session_memory {
@@ -22,6 +23,7 @@ typedef struct hk_session_memory {
 typedef struct hk_session {
     hk_module *module;
     struct hk_session *next_free;
+    const OrtSession *address; // NULL: hidden
     uint32_t id;
     uint32_t ort_id; // ORT's own number, 0: not told
     bool shim;       // made with the execution-provider shim
@@ -30,6 +32,9 @@ typedef struct hk_session {
     // Runs under way: how many in the upper 16 bits, the sum of their numbers below. So when there
     // is one, its number is known without a list.
     _Atomic uint64_t flying;
+    // The set of inputs of the last runs: the run's number in the upper half.
+    _Atomic uint64_t run_inputs[HK_RUN_INPUTS];
+    _Atomic uint64_t manager; // of a hidden one: what its kernels have in common (op_owner.c)
     // Entry: high half of a fingerprint, low half the set's number (shapes.c).
     _Atomic uint64_t shapes[2][HK_SHAPE_CACHE];
     hk_session_memory memory;
@@ -91,6 +96,7 @@ void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s);
 
 // Sessions of modules without a C API are known by ORT's own number; 0 stands for those that it
 // does not tell.
+hk_session *hk_session_with_manager(uint64_t manager); // NULL: none or several. Walks all.
 hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id);
 hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source);
 // Does nothing if it has ended already or is not hidden.
@@ -130,6 +136,20 @@ static inline uint32_t hk_session_sole_run(const hk_session *s)
 {
     uint64_t flying = atomic_load_explicit(&s->flying, memory_order_relaxed);
     return flying >> 48 == 1 ? (uint32_t)flying : 0;
+}
+
+// Before ORT is called: what the run was given, for operators on other threads.
+static inline void hk_session_run_given(hk_session *s, uint32_t run, uint32_t inputs)
+{
+    atomic_store_explicit(&s->run_inputs[run % HK_RUN_INPUTS], (uint64_t)run << 32 | inputs,
+                          memory_order_relaxed);
+}
+
+static inline uint32_t hk_session_inputs_of(const hk_session *s, uint32_t run, uint32_t unknown)
+{
+    uint64_t given =
+        atomic_load_explicit(&s->run_inputs[run % HK_RUN_INPUTS], memory_order_relaxed);
+    return given >> 32 == run ? (uint32_t)given : unknown;
 }
 
 // The session that runs if exactly one does, else NULL; *count says how many do. Walks all.

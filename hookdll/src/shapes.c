@@ -267,9 +267,16 @@ static hk_named_tensor get_run_value(void *context, size_t index)
     return (hk_named_tensor){hk_text_of(v->names ? v->names[index] : NULL), &v->tensor};
 }
 
+// A set that was dropped is not remembered. Meanwhile others may have taken its place: then it is
+// told once more than needed.
+static bool was_dropped(hk_session *s, int direction, uint64_t fingerprint, uint32_t number)
+{
+    return number && !hk_shapes_lookup(s, direction, fingerprint);
+}
+
 static inline uint32_t shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
                                  int direction, const char *const *names,
-                                 const OrtValue *const *values, size_t count)
+                                 const OrtValue *const *values, size_t count, bool *sent)
 {
     hk_tensor tensor;
     uint64_t fingerprint = hk_fingerprint_begin(count);
@@ -281,13 +288,16 @@ static inline uint32_t shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_
     if (__builtin_expect(number != 0, 1))
         return number;
     run_values context = {.m = m, .names = names, .values = values};
-    return hk_shapes_send(t, epoch, s, direction, fingerprint, count, get_run_value, &context);
+    number = hk_shapes_send(t, epoch, s, direction, fingerprint, count, get_run_value, &context);
+    if (sent && was_dropped(s, direction, fingerprint, number))
+        *sent = false;
+    return number;
 }
 
 uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s, int direction,
                       const char *const *names, const OrtValue *const *values, size_t count)
 {
-    return values && names ? shapes_of(t, epoch, m, s, direction, names, values, count) : 0;
+    return values && names ? shapes_of(t, epoch, m, s, direction, names, values, count, NULL) : 0;
 }
 
 // -------------------------------------------------------------------------------------- of kernels
@@ -298,22 +308,26 @@ uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
 static hk_session g_kernel_sets[KERNEL_CACHES];
 
 uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int direction,
-                             const OrtValue *const *values, size_t count)
+                             const OrtValue *const *values, size_t count, bool *sent)
 {
     return shapes_of(t, epoch, m, &g_kernel_sets[count % KERNEL_CACHES], direction, NULL, values,
-                     count);
+                     count, sent);
 }
 
 uint32_t hk_shapes_of_members(hk_thread *t, uint32_t epoch, int direction, size_t count,
-                              hk_named_tensor_fn *get, void *context)
+                              hk_named_tensor_fn *get, void *context, bool *sent)
 {
     hk_session *cache = &g_kernel_sets[count % KERNEL_CACHES];
     uint64_t fingerprint = hk_fingerprint_begin(count);
     for (size_t i = 0; i < count; i++)
         fingerprint = hk_fingerprint_add(fingerprint, NULL, get(context, i).tensor);
     uint32_t number = hk_shapes_lookup(cache, direction, fingerprint);
-    return number ? number
-                  : hk_shapes_send(t, epoch, cache, direction, fingerprint, count, get, context);
+    if (number)
+        return number;
+    number = hk_shapes_send(t, epoch, cache, direction, fingerprint, count, get, context);
+    if (was_dropped(cache, direction, fingerprint, number))
+        *sent = false;
+    return number;
 }
 
 void hk_kernel_shapes_clear(void)

@@ -23,8 +23,9 @@ uint32_t hk_shapes_of(hk_thread *t, uint32_t epoch, hk_module *m, hk_session *s,
                       const char *const *names, const OrtValue *const *values, size_t count);
 
 // The same for a kernel: members without names. Outside of Run, so once per kernel and set only.
+// *sent becomes false if the set had to be described and that was dropped.
 uint32_t hk_shapes_of_kernel(hk_thread *t, uint32_t epoch, hk_module *m, int direction,
-                             const OrtValue *const *values, size_t count);
+                             const OrtValue *const *values, size_t count, bool *sent);
 
 // The same for a binding's inputs, as BindInput saw them, and its outputs after a run.
 uint32_t hk_binding_inputs(hk_thread *t, uint32_t epoch, hk_session *s,
@@ -53,7 +54,7 @@ typedef hk_named_tensor hk_named_tensor_fn(void *context, size_t index);
 
 // A set of a kernel's that is not made of values: looked up, and sent if it is new.
 uint32_t hk_shapes_of_members(hk_thread *t, uint32_t epoch, int direction, size_t count,
-                              hk_named_tensor_fn *get, void *context);
+                              hk_named_tensor_fn *get, void *context, bool *sent);
 void hk_kernel_shapes_clear(void);
 
 // Gives the set a number and sends it, unless another thread was quicker.

@@ -85,27 +85,45 @@ static hk_named_tensor get_tensor(void *context, size_t index)
 }
 
 // The number of the set, 0 if the text can't be read.
-static uint32_t shapes_of(hk_thread *t, const hk_shim_run *r, int direction, const char *text)
+static uint32_t shapes_of(hk_thread *t, const hk_shim_run *r, int direction, const char *text,
+                          bool *sent)
 {
     shape_text s = {.text = text};
     int count = hk_shim_count(text, VALUES_MAX);
-    return count < 0 ? 0
-                     : hk_shapes_of_members(t, r->epoch, direction, (size_t)count, get_tensor, &s);
+    return count < 0
+               ? 0
+               : hk_shapes_of_members(t, r->epoch, direction, (size_t)count, get_tensor, &s, sent);
 }
 
-static void tell_shapes(hk_thread *t, const hk_shim_run *r, const hk_kernel *k,
+// False if it was dropped.
+static bool tell_shapes(hk_thread *t, const hk_shim_run *r, const hk_kernel *k,
                         const OrtProfilingEvent *event)
 {
     const hk_module *m = r->module;
+    bool sent = true;
     tl_KernelShapes fixed = {
         .kernel = k->id,
-        .inputs = shapes_of(t, r, HK_INPUTS, argument(m, event, "input_type_shape")),
-        .outputs = shapes_of(t, r, HK_OUTPUTS, argument(m, event, "output_type_shape")),
+        .inputs = shapes_of(t, r, HK_INPUTS, argument(m, event, "input_type_shape"), &sent),
+        .outputs = shapes_of(t, r, HK_OUTPUTS, argument(m, event, "output_type_shape"), &sent),
         .run_inputs = r->inputs,
         .parameter_bytes = byte_count(m, event, "parameter_size"),
         .activation_bytes = byte_count(m, event, "activation_size"),
         .output_bytes = byte_count(m, event, "output_size")};
-    hk_emit(t, r->epoch, TL_EVENT_KernelShapes, hk_ticks(), &fixed, sizeof fixed, NULL, 0);
+    return hk_emit(t, r->epoch, TL_EVENT_KernelShapes, hk_ticks(), &fixed, sizeof fixed, NULL, 0) &&
+           sent;
+}
+
+static void describe(hk_thread *t, const hk_shim_run *r, hk_kernel *k,
+                     const OrtProfilingEvent *event)
+{
+    if (hk_kernel_is_described(k, r->inputs))
+        atomic_store(&k->set, r->inputs);
+    else if (hk_kernel_waits(k))
+        return;
+    else if (tell_shapes(t, r, k, event))
+        hk_kernel_described(k, r->inputs);
+    else
+        hk_kernel_undescribed(k);
 }
 
 // What its arena says since 1.28. In use is what tensors take; an execution that takes as much as
@@ -142,8 +160,8 @@ uint32_t hk_shim_kernel(hk_thread *t, const hk_shim_run *r, const OrtProfilingEv
     if (atomic_compare_exchange_strong(&k->announced, &unannounced, 1) &&
         !announce(t, r, k, node, op_type, event))
         atomic_store(&k->announced, 0); // dropped: once more with the next execution
-    if (atomic_exchange(&k->set, r->inputs) != r->inputs && hk_kernel_meets(k, r->inputs))
-        tell_shapes(t, r, k, event);
+    if (atomic_load(&k->set) != r->inputs)
+        describe(t, r, k, event);
     tell_memory(t, r, k, event);
     return k->id;
 }

@@ -130,6 +130,7 @@ static bool find_run(hk_thread *t, uint32_t epoch, const hk_shim_ep *ep, profile
         return false; // it began before we came
     p->run.run = hk_session_sole_run(p->run.session);
     p->flags = p->run.run ? 0 : FLAG_AMBIGUOUS;
+    p->run.inputs = p->run.run ? hk_session_inputs_of(p->run.session, p->run.run, 0) : 0;
     return !p->run.run || !hk_run_skips_ops(p->run.run);
 }
 

@@ -6,7 +6,9 @@
 //   [--keep]
 //       [--workers N] [--sessions N [--rounds N]] [--envs N] [--profile PREFIX] [--policy N] [--log
 //       LEVEL]
-//       [--run-options own|shared] [--pid-file FILE] [--go-file FILE] [--stop-file FILE]
+//       [--run-options own|shared] [--pid-file FILE] [--go-file FILE] [--stop-file FILE [--progress
+//       PREFIX]]
+//       [--vary N] [--policy-last]
 //       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ... [--model
 //       ...]
 //
@@ -17,12 +19,16 @@
 // sessions of its own instead, the models in turn; --rounds: all of that N times, with new workers.
 // After each round it takes its own memory's measure: private bytes, and what is in use in heaps
 // that are neither the process's nor the C library's. --envs N: everything N times, each time in an
-// environment of its own. --policy: ORT chooses the providers. --log: ORT's messages from that
+// environment of its own. --policy: ORT chooses the providers, with
+// --policy-last only for the last model. --log: ORT's messages from that
 // level on go to stderr. --run-options: each thread, or all together, run with an object instead of
-// NULL. --keep: outputs are never released. --stop-file: the first model runs until that file
-// appears. Sessions that are shared exist before the PID file is written; the runs begin when the
-// go file appears.
+// NULL. --keep: outputs are never released. --stop-file: each worker runs one model, the models in
+// turn, until that file appears; --progress: worker W adds a byte to the file PREFIXW after each
+// run. --vary N: the first dimension of the inputs is as given in a worker's first run, then twice,
+// up to N times that, then as given again. Sessions that are shared exist before the PID file is
+// written; the runs begin when the go file appears.
 #include "ort_calls.h"
+#include "runner_inputs.h"
 #include "runner_system.h"
 
 #include <stdio.h>
@@ -33,29 +39,29 @@
 
 enum { MODELS = 4, TENSORS = 4, WORKERS = 16, ROUNDS = 32 };
 
-typedef struct tensor {
-    char name[64];
-    int type;
-    size_t rank, count;
-    int64_t dims[8];
-    void *data;
-} tensor;
-
 typedef struct model {
     const wchar_t *path;
     size_t input_count, output_count;
-    tensor inputs[TENSORS];
+    runner_tensor inputs[TENSORS];
     char outputs[TENSORS][64];
     OrtSession *session;
 } model;
 
 static struct {
-    const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options, *streams;
-    int runs, threads, inter, workers, sessions, rounds, envs, policy, log;
-    bool async, keep;
+    const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options, *streams,
+        *progress;
+    int runs, threads, inter, workers, sessions, rounds, envs, policy, log, vary;
+    bool async, keep, policy_last;
     size_t model_count;
     model models[MODELS];
-} g = {.runs = 1, .threads = 1, .workers = 1, .rounds = 1, .envs = 1, .policy = -1, .log = -1};
+} g = {.runs = 1,
+       .threads = 1,
+       .workers = 1,
+       .rounds = 1,
+       .envs = 1,
+       .policy = -1,
+       .log = -1,
+       .vary = 1};
 
 #define SEED 0xcbf29ce484222325u // of the outputs' hash
 
@@ -80,37 +86,11 @@ static void must(OrtStatus *status, const char *what)
 
 // ---------------------------------------------------------------------------------- arguments
 
-static void fill(tensor *t, long long value)
-{
-    uint32_t state = 12345;
-    t->data = calloc(t->count ? t->count : 1, 8);
-    for (size_t i = 0; i < t->count; i++) {
-        state = state * 1664525 + 1013904223;
-        if (t->type == ORT_INT64)
-            ((int64_t *)t->data)[i] = value;
-        else
-            ((float *)t->data)[i] = (float)state / 4294967296.0f - 0.5f;
-    }
-}
-
-// NAME=float:1,3,48,192 or NAME=int64::16000
 static void read_input(model *m, const wchar_t *text)
 {
-    char spec[256], *colon, *type;
-    tensor *t = &m->inputs[m->input_count++];
-    snprintf(spec, sizeof spec, "%ls", text);
-    if (m->input_count > TENSORS || !(type = strchr(spec, '=')) || !(colon = strchr(type, ':')))
+    if (m->input_count == TENSORS ||
+        !runner_read_input(&m->inputs[m->input_count++], text, (size_t)g.vary))
         die("--input is NAME=TYPE:DIMS[:VALUE]", NULL);
-    *type++ = *colon++ = 0;
-    snprintf(t->name, sizeof t->name, "%s", spec);
-    t->type = strcmp(type, "int64") == 0 ? ORT_INT64 : ORT_FLOAT;
-    t->count = 1;
-    while (*colon && *colon != ':') {
-        t->dims[t->rank] = strtoll(colon, &colon, 10);
-        t->count *= (size_t)t->dims[t->rank++];
-        colon += *colon == ',';
-    }
-    fill(t, *colon == ':' ? strtoll(colon + 1, NULL, 10) : 0);
 }
 
 static void read_value(const wchar_t *name, const wchar_t *value)
@@ -127,7 +107,8 @@ static void read_value(const wchar_t *name, const wchar_t *value)
                  {L"--sessions", &g.sessions, NULL}, {L"--rounds", &g.rounds, NULL},
                  {L"--envs", &g.envs, NULL},         {L"--policy", &g.policy, NULL},
                  {L"--log", &g.log, NULL},           {L"--run-options", NULL, &g.run_options},
-                 {L"--streams", NULL, &g.streams},   {L"--stop-file", NULL, &g.stop_file}};
+                 {L"--streams", NULL, &g.streams},   {L"--stop-file", NULL, &g.stop_file},
+                 {L"--progress", NULL, &g.progress}, {L"--vary", &g.vary, NULL}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (wcscmp(name, plain[i].name) != 0)
             continue;
@@ -197,7 +178,7 @@ static OrtSession *create(const model *m)
             swprintf(prefix, 512, L"%ls", g.profile);
         must(ort.EnableProfiling(options, prefix), "EnableProfiling");
     }
-    if (g.policy >= 0)
+    if (g.policy >= 0 && (!g.policy_last || m == &g.models[g.model_count - 1]))
         must(ort.SessionOptionsSetEpSelectionPolicy(options, g.policy), "SetEpSelectionPolicy");
     must(ort.CreateSession(g_env, m->path, options, &session), "CreateSession");
     ort.ReleaseSessionOptions(options);
@@ -246,13 +227,16 @@ static void async_done(void *user_data, OrtValue **outputs, size_t count, OrtSta
 }
 
 static uint64_t run_once(const model *m, OrtSession *session, const OrtRunOptions *run_options,
-                         uint64_t hash)
+                         uint64_t hash, uint64_t number)
 {
+    size_t times = 1 + (size_t)(number % (uint64_t)g.vary);
     const char *inputs[TENSORS], *outputs[TENSORS];
     OrtValue *in[TENSORS], *out[TENSORS] = {0};
     for (size_t i = 0; i < m->input_count; i++) {
-        const tensor *t = &m->inputs[i];
-        inputs[i] = t->name;
+        runner_tensor varied = m->inputs[i], *t = &varied;
+        inputs[i] = m->inputs[i].name;
+        t->dims[0] *= (int64_t)times;
+        t->count *= times;
         must(ort.CreateTensorWithDataAsOrtValue(g_cpu, t->data,
                                                 t->count * (t->type == ORT_INT64 ? 8 : 4), t->dims,
                                                 t->rank, t->type, &in[i]),
@@ -293,12 +277,18 @@ static runner_memory g_memory[ROUNDS];
 // Until the stop file is there; what comes out must always be the same.
 static void run_until_stopped(worker *w, const OrtRunOptions *options)
 {
+    const model *m = &g.models[w->number % g.model_count];
+    FILE *progress = runner_open_progress(g.progress, w->number);
     while (GetFileAttributesW(g.stop_file) == INVALID_FILE_ATTRIBUTES) {
-        uint64_t hash = run_once(&g.models[0], g.models[0].session, options, SEED);
-        if (w->runs++ && hash != w->hash)
+        uint64_t hash = run_once(m, m->session, options, SEED, w->runs);
+        if (w->runs++ && hash != w->hash && g.vary == 1)
             die("the outputs differ from run to run", NULL);
         w->hash = hash;
+        if (progress)
+            fputc('.', progress), fflush(progress);
     }
+    if (progress)
+        fclose(progress);
 }
 
 static DWORD WINAPI work(void *parameter)
@@ -311,14 +301,14 @@ static DWORD WINAPI work(void *parameter)
         const model *m = &g.models[(w->number + (size_t)i) % g.model_count];
         OrtSession *session = create(m);
         for (int r = 0; r < g.runs; r++, w->runs++)
-            w->hash = run_once(m, session, options, w->hash);
+            w->hash = run_once(m, session, options, w->hash, w->runs);
         ort.ReleaseSession(session);
     }
     if (g.stop_file)
         run_until_stopped(w, options);
     for (int r = 0; r < g.runs && !g.sessions && !g.stop_file; r++)
         for (size_t i = 0; i < g.model_count; i++, w->runs++)
-            w->hash = run_once(&g.models[i], g.models[i].session, options, w->hash);
+            w->hash = run_once(&g.models[i], g.models[i].session, options, w->hash, w->runs);
     if (options && !g_shared)
         ort.ReleaseRunOptions(options);
     return 0;
@@ -383,6 +373,8 @@ int wmain(int argc, wchar_t **argv)
             g.async = true;
         else if (wcscmp(argv[i], L"--keep") == 0)
             g.keep = true;
+        else if (wcscmp(argv[i], L"--policy-last") == 0)
+            g.policy_last = true;
         else if (i + 1 < argc)
             read_value(argv[i], argv[i + 1]), i++;
     }

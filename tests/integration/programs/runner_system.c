@@ -58,3 +58,12 @@ void runner_log(void *param, int severity, const char *category, const char *log
     (void)location;
     fprintf(stderr, "log %d %s %s: %s\n", severity, category, log_id, message);
 }
+
+FILE *runner_open_progress(const wchar_t *prefix, size_t number)
+{
+    wchar_t path[512];
+    if (!prefix)
+        return NULL;
+    swprintf(path, 512, L"%ls%zu", prefix, number);
+    return _wfopen(path, L"wb");
+}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <wchar.h>
 
 typedef struct runner_memory {
@@ -15,6 +16,9 @@ runner_memory runner_measure(void);
 
 // Writes the PID file (NULL: none), then waits until the go file is there. False: can't write.
 bool runner_await_go(const wchar_t *pid_file, const wchar_t *go_file);
+
+// The file PREFIXnumber, empty; NULL if there is no prefix.
+FILE *runner_open_progress(const wchar_t *prefix, size_t number);
 
 // ORT's messages, as ort_log_fn, to stderr.
 void runner_log(void *param, int severity, const char *category, const char *log_id,
