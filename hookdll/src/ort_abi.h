@@ -100,8 +100,6 @@ enum {
     XX(HasValue, 192, 10, OrtStatus *, (const OrtValue *, int *))                                  \
     XX(GetBuildInfoString, 254, 15, const char *, (void))                                          \
     XX(GetModelEditorApi, 291, 22, const void *const *, (void))                                    \
-    XX(RegisterExecutionProviderLibrary, 301, 22, OrtStatus *,                                     \
-       (OrtEnv *, const char *, const wchar_t *))                                                  \
     XX(GetEpDevices, 303, 22, OrtStatus *,                                                         \
        (const OrtEnv *, const OrtEpDevice *const **, size_t *))                                    \
     XX(SessionOptionsAppendExecutionProvider_V2, 304, 22, OrtStatus *,                             \
@@ -109,6 +107,7 @@ enum {
         const char *const *, size_t))                                                              \
     XX(HardwareDevice_Type, 307, 22, int, (const OrtHardwareDevice *))                             \
     XX(EpDevice_EpName, 312, 22, const char *, (const OrtEpDevice *))                              \
+    XX(EpDevice_Device, 316, 22, const OrtHardwareDevice *, (const OrtEpDevice *))                 \
     XX(GetEpApi, 317, 22, const void *const *, (void))                                             \
     XX(KernelInfo_GetOperatorDomain, 392, 24, OrtStatus *,                                         \
        (const OrtKernelInfo *, char *, size_t *))                                                  \

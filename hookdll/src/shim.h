@@ -2,13 +2,15 @@
 // The execution-provider shim (`--ops shim`, ONNX Runtime 1.25 and later): operators as ORT's own
 // profiler tells them, live and run by run, without its file.
 //
-// We register ourselves as a library with an execution provider that claims no node. A session
-// that is made with it (a copy of the program's options has it as the last one; the program's own
-// object is never touched) asks it for a profiler in each run that has profiling on, and tells that
-// profiler of every event: operators of all providers, on the thread that executes them.
+// We have an execution provider that claims no node. It is not registered with the environment,
+// where ORT and the program would find its device when they choose providers for other sessions: a
+// device of ours is made and given to one session's options at a time. A session that is made with
+// it (a copy of the program's options has it as the last one; the program's own object is never
+// touched) asks it for a profiler in each run that has profiling on, and tells that profiler of
+// every event: operators of all providers, on the thread that executes them.
 //
 //   shim_session.c  which sessions get it, and why others don't
-//   shim_ep.c       the library, the provider; which sessions have one
+//   shim_ep.c       the factory, the provider; which sessions have one
 //   shim_run.c      which runs are profiled: our own run options, or the program's while no run
 //                   that uses them is under way
 //   shim_profiler.c the events of one run
@@ -19,8 +21,7 @@
 // that can't exist, so none appears.
 //
 // When we leave, sessions keep the provider: it answers with nothing then, and can be used again
-// when we come back. The library is never unregistered by us: only ORT knows when no session is
-// left, and it lets go of it with its environment; we stay mapped anyway.
+// when we come back; we stay mapped, and our device lives as long as its runtime.
 #pragma once
 
 #include "sessions.h"
@@ -77,6 +78,8 @@ typedef struct hk_shim_ep {
     hk_module *module;
     _Atomic(OrtSession *) session; // NULL while it is being made
 } hk_shim_ep;
+
+OrtEpFactory *hk_shim_factory(hk_module *m); // for ever, like all that ORT may have the address of
 
 OrtStatus *hk_shim_create_profiler(OrtEp *ep, OrtEpProfilerImpl **out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library and the provider as ORT sees them. ORT calls these functions at any time, also while
+// The factory and the provider as ORT sees them. ORT calls these functions at any time, also while
 // we are dormant: they say who we are, claim nothing and fail never, since a failure would be the
 // program's.
 #include "shim.h"
@@ -120,7 +120,7 @@ bool hk_shim_in(const OrtSession *session)
     return found;
 }
 
-// --------------------------------------------------------------------------------------- library
+// --------------------------------------------------------------------------------------- factory
 
 static const char *factory_name(const OrtEpFactory *factory)
 {
@@ -146,19 +146,16 @@ static const char *version(const OrtEpFactory *factory)
     return ORTSCOPE_VERSION;
 }
 
-// A provider needs a device; ours is the processor.
+// Nobody asks: this is for libraries that are registered.
 static OrtStatus *supported_devices(OrtEpFactory *factory, const OrtHardwareDevice *const *devices,
                                     size_t count, OrtEpDevice **out, size_t max, size_t *out_count)
 {
-    const hk_module *m = module_of(factory);
+    (void)factory;
+    (void)devices;
+    (void)count;
+    (void)out;
+    (void)max;
     *out_count = 0;
-    for (size_t i = 0; i < count && max; i++) {
-        if (ORT_CALL(m, HardwareDevice_Type)(devices[i]) != ORT_HARDWARE_CPU)
-            continue;
-        OrtStatus *status = EP_CALL(m, CreateEpDevice)(factory, devices[i], NULL, NULL, &out[0]);
-        *out_count = !status;
-        return status;
-    }
     return NULL;
 }
 
@@ -191,44 +188,23 @@ static bool is_stream_aware(const OrtEpFactory *factory)
     return false;
 }
 
-// Called by ORT while we register ourselves with one of the runtimes that we know.
-__declspec(dllexport) OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base,
-                                                   const OrtLogger *logger,
-                                                   OrtEpFactory **factories, size_t max,
-                                                   size_t *count);
-__declspec(dllexport) OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base,
-                                                   const OrtLogger *logger,
-                                                   OrtEpFactory **factories, size_t max,
-                                                   size_t *count)
+OrtEpFactory *hk_shim_factory(hk_module *m)
 {
-    (void)name;
-    (void)logger;
-    const void *const *api = base->GetApi(SHIM_VERSION);
-    *count = 0;
-    for (int i = 0; i < HK_MODULES_MAX && api && max && !*count; i++) {
-        if (!g_hk.modules[i].base || g_hk.modules[i].api != api)
-            continue;
-        g_factories[i].module = &g_hk.modules[i];
-        g_factories[i].factory = (OrtEpFactory){.version = SHIM_VERSION,
-                                                .GetName = factory_name,
-                                                .GetVendor = vendor,
-                                                .GetSupportedDevices = supported_devices,
-                                                .CreateEp = create_ep,
-                                                .ReleaseEp = release_ep,
-                                                .GetVendorId = vendor_id,
-                                                .GetVersion = version,
-                                                .CreateAllocator = create_allocator,
-                                                .ReleaseAllocator = release_allocator,
-                                                .CreateDataTransfer = create_transfer,
-                                                .IsStreamAware = is_stream_aware};
-        factories[(*count)++] = &g_factories[i].factory;
-    }
-    return NULL;
-}
-
-__declspec(dllexport) OrtStatus *ReleaseEpFactory(OrtEpFactory *factory);
-__declspec(dllexport) OrtStatus *ReleaseEpFactory(OrtEpFactory *factory)
-{
-    (void)factory; // for ever, like everything of ours that ORT may have the address of
-    return NULL;
+    static const OrtEpFactory factory = {.version = SHIM_VERSION,
+                                         .GetName = factory_name,
+                                         .GetVendor = vendor,
+                                         .GetSupportedDevices = supported_devices,
+                                         .CreateEp = create_ep,
+                                         .ReleaseEp = release_ep,
+                                         .GetVendorId = vendor_id,
+                                         .GetVersion = version,
+                                         .CreateAllocator = create_allocator,
+                                         .ReleaseAllocator = release_allocator,
+                                         .CreateDataTransfer = create_transfer,
+                                         .IsStreamAware = is_stream_aware};
+    size_t i = (size_t)(m - g_hk.modules);
+    g_factories[i].module = m;
+    if (!g_factories[i].factory.version)
+        g_factories[i].factory = factory;
+    return &g_factories[i].factory;
 }

@@ -3,11 +3,15 @@
 // changes nothing that the program could notice. The others run as if we were not there, and a log
 // row tells why.
 #include "shim.h"
+#include "tap.h"
 
-#define REGISTRATION "ortscope"
-
-static SRWLOCK g_lock = SRWLOCK_INIT;  // registering
+static SRWLOCK g_lock = SRWLOCK_INIT;  // g_devices
 static OrtEnv *g_envs[HK_MODULES_MAX]; // the environment last seen, per module
+
+static struct {
+    const OrtHardwareDevice *processor;
+    OrtEpDevice *ours;
+} g_devices[HK_MODULES_MAX];
 
 // --------------------------------------------------------------------------------------- refusals
 
@@ -89,7 +93,7 @@ void hk_shim_tell_refusal(hk_thread *t, uint32_t epoch, uint32_t session, const 
     hk_emit_log(t, epoch, TL_LEVEL_WARNING, session, 0, 0, hk_text_of(text));
 }
 
-// ------------------------------------------------------------------------------------- registering
+// -------------------------------------------------------------------------------------- the device
 
 static bool succeeded(hk_thread *t, uint32_t epoch, const hk_module *m, OrtStatus *status)
 {
@@ -101,50 +105,47 @@ static bool succeeded(hk_thread *t, uint32_t epoch, const hk_module *m, OrtStatu
     return false;
 }
 
-static const OrtEpDevice *find_device(hk_thread *t, uint32_t epoch, const hk_module *m,
-                                      const OrtEnv *env)
+// The processor, as the device of ORT's own provider for it; NULL if there is none.
+static const OrtHardwareDevice *find_processor(hk_thread *t, uint32_t epoch, const hk_module *m,
+                                               const OrtEnv *env)
 {
     const OrtEpDevice *const *devices = NULL;
     size_t count = 0;
     if (!succeeded(t, epoch, m, ORT_CALL(m, GetEpDevices)(env, &devices, &count)))
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (is_word(ORT_CALL(m, EpDevice_EpName)(devices[i]), HK_SHIM_NAME))
-            return devices[i];
+    for (size_t i = 0; i < count; i++) {
+        const OrtHardwareDevice *device = ORT_CALL(m, EpDevice_Device)(devices[i]);
+        if (ORT_CALL(m, HardwareDevice_Type)(device) == ORT_HARDWARE_CPU)
+            return device;
+    }
     return NULL;
 }
 
-static bool register_library(hk_thread *t, uint32_t epoch, const hk_module *m, OrtEnv *env)
+// Our device. It is not among the environment's: there ORT, or the program, might choose it for
+// other sessions. Asked for each time: the program may have made another environment.
+static const OrtEpDevice *get_device(hk_thread *t, uint32_t epoch, hk_module *m, const OrtEnv *env)
 {
-    static WCHAR path[1024];
-    HMODULE self;
-    if (!path[0] && (!GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                                             GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                                         (LPCWSTR)(uintptr_t)register_library, &self) ||
-                     GetModuleFileNameW(self, path, 1024) >= 1024)) {
-        path[0] = 0;
-        return false;
-    }
-    return succeeded(t, epoch, m,
-                     ORT_CALL(m, RegisterExecutionProviderLibrary)(env, REGISTRATION, path));
-}
-
-// Our device in this environment. Asked for each time: the program may have released the
-// environment that knew us and made another one.
-static const OrtEpDevice *get_device(hk_thread *t, uint32_t epoch, const hk_module *m, OrtEnv *env)
-{
+    OrtEpDevice **known = &g_devices[m - g_hk.modules].ours;
+    const OrtHardwareDevice **made_of = &g_devices[m - g_hk.modules].processor;
     AcquireSRWLockExclusive(&g_lock);
-    const OrtEpDevice *device = find_device(t, epoch, m, env);
-    if (!device && register_library(t, epoch, m, env))
-        device = find_device(t, epoch, m, env);
+    const OrtHardwareDevice *processor = find_processor(t, epoch, m, env);
+    if (processor && (!*known || *made_of != processor)) {
+        *made_of = processor;
+        // The one before stays: sessions may have it.
+        if (!succeeded(
+                t, epoch, m,
+                EP_CALL(m, CreateEpDevice)(hk_shim_factory(m), processor, NULL, NULL, known)))
+            *known = NULL;
+    }
+    const OrtEpDevice *device = processor ? *known : NULL;
     ReleaseSRWLockExclusive(&g_lock);
     return device;
 }
 
 // ---------------------------------------------------------------------------------------- creation
 
-static OrtSessionOptions *copy_with_shim(hk_thread *t, uint32_t epoch, const hk_module *m,
-                                         OrtEnv *env, const OrtSessionOptions *given)
+static OrtSessionOptions *copy_with_shim(hk_thread *t, uint32_t epoch, hk_module *m, OrtEnv *env,
+                                         const OrtSessionOptions *given)
 {
     OrtSessionOptions *copy = NULL;
     const OrtEpDevice *device = get_device(t, epoch, m, env);
@@ -162,6 +163,22 @@ static OrtSessionOptions *copy_with_shim(hk_thread *t, uint32_t epoch, const hk_
     return NULL;
 }
 
+// ORT's own events name a session's providers: who listens to them for telemetry sees ours. That
+// changes nothing in the program, so it is told, once for each runtime, and not refused.
+static void tell_listeners(hk_thread *t, uint32_t epoch, const hk_module *m)
+{
+    static uint32_t told[HK_MODULES_MAX]; // the arming for which it was
+    uint32_t *last = &told[m - g_hk.modules];
+    if (*last == epoch || !hk_tap_others_listen(m))
+        return;
+    *last = epoch;
+    hk_emit_log(
+        t, epoch, TL_LEVEL_WARNING, 0, 0, 0,
+        hk_text_of("An event tracing session listens to ONNX Runtime's own events, in which "
+                   "sessions made with --ops shim have " HK_SHIM_NAME
+                   " among their providers; use --ops all where that matters"));
+}
+
 void hk_shim_note_env(const hk_module *m, const OrtEnv *env)
 {
     g_envs[m - g_hk.modules] = (OrtEnv *)(uintptr_t)env;
@@ -177,6 +194,8 @@ const OrtSessionOptions *hk_shim_creation_begins(hk_thread *t, uint32_t epoch, h
     c->refused = refusal(given);
     if (!c->refused && env)
         c->copy = copy_with_shim(t, epoch, m, env, given);
+    if (c->copy)
+        tell_listeners(t, epoch, m);
     if (!c->refused && !c->copy)
         c->refused = "ORT did not accept the shim";
     return c->copy ? c->copy : given;
@@ -196,5 +215,6 @@ void hk_shim_creation_ends(hk_thread *t, hk_module *m, hk_shim_creation *c, OrtS
 void hk_shim_forget(const hk_module *m)
 {
     g_envs[m - g_hk.modules] = NULL;
+    g_devices[m - g_hk.modules].ours = NULL;
     hk_shim_forget_runs(m);
 }

@@ -78,6 +78,8 @@ void hk_tap_reset(hk_tap_provider *p);
 // provider is registered, as ETW itself does; at other times only where the locks are in order.
 void hk_tap_tell_ort(const hk_tap_provider *p, bool listens);
 #define HK_TAP_SAFE_MINOR 30
+// Somebody else than we listens to this runtime's events, as far as is known.
+bool hk_tap_others_listen(const hk_module *m);
 bool hk_tap_is_wanted(const hk_tap_provider *p, uint8_t level, uint64_t keyword);
 
 // tap_write.c: what takes the place of the imports

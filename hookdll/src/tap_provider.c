@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One provider's state block: what ETW asks for, what we want, and the sum of both in the block.
+#include "mapped_image.h"
 #include "tap.h"
+#include "tap_find.h"
 
 hk_tap_provider g_hk_tap[HK_TAP_PROVIDERS];
 
@@ -43,6 +45,21 @@ bool hk_tap_is_wanted(const hk_tap_provider *p, uint8_t level, uint64_t keyword)
     uint64_t all = __atomic_load_n(&real->all, __ATOMIC_RELAXED);
     return __atomic_load_n(&real->level_plus1, __ATOMIC_RELAXED) > level &&
            (!keyword || ((keyword & any) && (keyword & all) == all));
+}
+
+bool hk_tap_others_listen(const hk_module *m)
+{
+    for (int i = 0; i < HK_TAP_PROVIDERS; i++) {
+        const hk_tap_provider *p = &g_hk_tap[i];
+        if (atomic_load(&p->description) && p->module == m && p->taken && !p->is_log)
+            return __atomic_load_n(&p->real.level_plus1, __ATOMIC_RELAXED) != 0;
+    }
+    hk_scan scan;
+    uint32_t block, description;
+    if (!hk_image_scan(&scan, m->base) ||
+        hk_tap_find(&scan, HK_TAP_PROVIDER_NAME, &block, &description) != 1)
+        return false;
+    return read_block((const hk_tap_block *)(const void *)(m->base + block)).level_plus1 != 0;
 }
 
 // ---------------------------------------------------------------------------- what ETW tells ORT

@@ -8,6 +8,7 @@ import os
 
 import harness as h
 import op_profile as ops
+import sim_etw
 import test_driver as driver
 
 VERSION = "1.30.0"
@@ -227,6 +228,45 @@ def refused(checker):
                      remarks(timeline))
 
 
+def providers_of(timeline):
+    """As ORT itself tells them, by session."""
+    rows = [row for row in timeline.rows("ort_event") if row["name"] == "SessionCreation"]
+    return {row["session"]: row["fields"] for row in rows}
+
+
+def other_sessions(checker):
+    """a session whose providers ORT chooses has what it would have without us"""
+    for policy in (0, 1, 2, 3):
+        name = "policy-%d" % policy
+        words = arguments(["cls_1", "cls_1"], "--policy", policy, "--policy-last", runs=1)
+        timeline = watch(checker, name, words)
+        told = providers_of(timeline)
+        checker.equal(name + ": ORT tells of both sessions", len(told), 2)
+        checker.equal(name + ": only the first one has our provider",
+                      ["OrtscopeExecutionProvider" in told[s] for s in sorted(told)], [True, False])
+        checker.equal(name + ": and its operators",
+                      {op["session"] for op in ops.of_runs(timeline)}, {min(told)})
+
+
+def telemetry(checker):
+    """somebody else listens to ORT's own events, which name our provider: that is said"""
+    words = arguments(["cls_1"], runs=1)
+    with sim_etw.Machine(checker) as machine:
+        for name, listens in (("nobody", False), ("somebody", True)):
+            if listens:
+                recorder = machine.record("telemetry", (sim_etw.ORT_PROVIDER, 5, 0x1))
+            trace = "%s/%s.ortl" % (checker.folder, name)
+            program = machine.run(name, [h.ORTSCOPE, "run", "-q", "--ops", "shim", "-o", trace, "--"] +
+                                  words)
+            checker.equal(name + ": it ends well", program.code, 0)
+            timeline = h.load(trace)
+            checker.equal(name + ": operators are there", len(ops.of_runs(timeline)), 229)
+            checker.equal(name + ": a remark only if it is so",
+                          len([m for m in remarks(timeline) if "event tracing session listens" in m]),
+                          int(listens))
+        checker.true("which says the truth", recorder.end())
+
+
 def quiet(checker):
     """no warning more in the program's log"""
     words = arguments(["cls"], "--log", 2)
@@ -341,7 +381,7 @@ def every_way(checker):
 
 
 TESTS = [same_as_the_others, sampled, other_threads, run_options_of_the_program,
-         run_options_sampled, node_program, refused, quiet, attached, left_and_back, environments,
+         run_options_sampled, node_program, refused, other_sessions, telemetry, quiet, attached, left_and_back, environments,
          every_way]
 
 if __name__ == "__main__":
