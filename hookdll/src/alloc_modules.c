@@ -216,17 +216,17 @@ void hk_alloc_disarm(void)
         }
 }
 
-void hk_alloc_forget(const uint8_t *base)
+void hk_alloc_forget(const uint8_t *base, size_t size)
 {
     hk_module *runtime = base ? hk_module_slot(base) : NULL;
     if (runtime && runtime->base == base)
         hk_alloc_default_forget(runtime);
     hk_alloc_module *m = base ? hk_alloc_module_of(base) : NULL;
-    if (!m)
-        return;
-    m->base = NULL;
-    hk_arenas_forget(m);
+    if (m) {
+        m->base = NULL;
+        hk_arenas_forget(m);
+    }
     for (size_t i = 0; i < HK_ALLOC_CLASSES; i++)
-        if (g_classes[i].module == m)
+        if (atomic_load(&g_classes[i].address) - (uintptr_t)base < size)
             atomic_store(&g_classes[i].address, 0);
 }

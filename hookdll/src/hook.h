@@ -216,16 +216,17 @@ void hk_tell_problem_in(const hk_module *m, const char *what, const char *why); 
 // NULL, or why operators are not (all) seen. `runtime` NULL: a module without the C API.
 const char *hk_ops_arm(uint8_t *base, hk_module *runtime);
 void hk_ops_disarm(void);
-void hk_ops_forget(const uint8_t *base); // unloaded: its memory is gone
-void hk_ops_clear(void);                 // after all threads have left: no kernel is known any more
+// Unloaded, whether we are armed or not: its memory is gone.
+void hk_ops_forget(const uint8_t *base, size_t size);
+void hk_ops_clear(void); // after all threads have left: no kernel is known any more
 // Kernels on this thread that are below `stack` have left by an exception: tells them as failed.
 void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack);
 
 // alloc_modules.c: allocations. All with g_hk.lock held.
 const char *hk_alloc_arm(hk_module *runtime); // NULL, or why allocations are not (all) seen
 void hk_alloc_disarm(void);
-void hk_alloc_forget(const uint8_t *base); // unloaded: its memory is gone
-void hk_alloc_clear(void);                 // after all threads have left: nothing is known any more
+void hk_alloc_forget(const uint8_t *base, size_t size); // unloaded, as hk_ops_forget
+void hk_alloc_clear(void); // after all threads have left: nothing is known any more
 
 // children.c
 void hk_children_arm(void);

@@ -290,16 +290,16 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
         hk_tell_problem_in(&copy, "Allocations are not recorded in ", no_alloc);
 }
 
-static void forget(const uint8_t *base)
+static void forget(const uint8_t *base, size_t size)
 {
     uint32_t id = 0;
     AcquireSRWLockExclusive(&g_hk.lock);
     hk_module *m = hk_module_slot(base);
+    hk_ops_forget(base, size);
+    hk_alloc_forget(base, size);
     if (m && m->base == base) {
         hk_detour_forget(m->base, m->size);
-        hk_ops_forget(m->base);
         hk_tap_forget(m);
-        hk_alloc_forget(m->base);
         hk_shim_forget(m);
         id = !m->api && !atomic_load(&m->told) ? 0 : m->id;
         m->armed = false;
@@ -353,7 +353,7 @@ static void CALLBACK on_module(ULONG reason, const loader_notice *notice, void *
     if (reason == LOADED && (atomic_load(&g_hk.epoch) & 1))
         arm_any(notice->base, notice->full_name->units, notice->full_name->bytes / 2u);
     else if (reason == UNLOADED)
-        forget(notice->base);
+        forget(notice->base, notice->size);
     SetLastError(error);
 }
 

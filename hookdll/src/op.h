@@ -53,7 +53,7 @@ typedef struct hk_op_module {
 } hk_op_module;
 
 typedef struct hk_vtable {
-    _Atomic(uintptr_t) address; // 0: free
+    _Atomic(uintptr_t) address; // 0: free, 1: free again
     hk_compute_fn *compute;
     hk_destroy_fn *destroy;
     hk_op_module *module;
@@ -62,8 +62,9 @@ typedef struct hk_vtable {
 #define HK_VTABLE_SLOTS 8192 // a power of two
 
 // Swaps what can be swapped of `module`'s vtables; returns how many were. Those whose slots lead
-// out of the module belong to somebody else and are left alone.
-uint32_t hk_vtables_swap(hk_op_module *module);
+// out of the module belong to somebody else and are left alone. *full: some had no place.
+uint32_t hk_vtables_swap(hk_op_module *module, bool *full);
+void hk_vtables_forget(const uint8_t *base, size_t size); // unloaded, whether we are armed or not
 void hk_vtables_restore(hk_op_module *module);
 
 // ----------------------------------------------------------------------------------------- kernels
@@ -78,8 +79,8 @@ typedef struct hk_kernel {
     uint32_t epoch;
     _Atomic(hk_session *) session; // NULL: not known yet
     _Atomic uint32_t session_id;   // of that one: its place may be another's when the kernel ends
-    _Atomic uint32_t set;   // the session's inputs last described; HK_SET_UNTOLD before the first
-    _Atomic uint64_t owner; // what tells its session, 0: not read yet (op_owner.c)
+    _Atomic uint64_t owner;        // what tells its session, 0: not read yet (op_owner.c)
+    _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
     _Atomic uint32_t announced;
     _Atomic int64_t memory; // last told (shim)
     const hk_vtable *vtable;
@@ -120,6 +121,7 @@ hk_kernel *hk_kernel_take_up(const void *self, const hk_vtable *vtable, uint32_t
 // Its number, 0: was not known. *owner: whose it was; that session may be gone.
 uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owner);
 void hk_kernels_clear(void);
+void hk_kernels_forget(uintptr_t base, size_t size); // those with vtables there
 
 // Whether its shapes were told for this set of the session's inputs, as far as we remember. What
 // was forgotten is told again, which does no harm.
@@ -147,8 +149,6 @@ bool hk_region_covers(hk_region *known, uint64_t address, size_t bytes);
 // Copies memory that may not be there, or no longer: false if it can't be read. Changes the last
 // error.
 bool hk_copy_readable(uint64_t address, void *to, size_t bytes);
-
-// What the C API calls an OrtKernelInfo; NULL if the object does not look as we know it.
 // The same, quicker, for what ORT keeps while we look if it is what we think.
 bool hk_copy_living(uint64_t address, void *to, size_t bytes);
 
@@ -162,6 +162,8 @@ uint64_t hk_kernel_info_address(const hk_kernel *k);
 hk_session *hk_kernel_find_owner(hk_kernel *k, bool *certain);
 // It runs on the thread of a run of this session.
 void hk_kernel_learn_owner(hk_kernel *k, hk_session *s);
+
+// What the C API calls an OrtKernelInfo; NULL if the object does not look as we know it.
 const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
 
 // Sends the kernel's identity; false if it was dropped.

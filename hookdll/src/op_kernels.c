@@ -155,6 +155,21 @@ void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *
     ReleaseSRWLockExclusive(&g_lock);
 }
 
+void hk_kernels_forget(uintptr_t base, size_t size)
+{
+    AcquireSRWLockExclusive(&g_lock);
+    for (uint32_t i = 0; i < 1u << HK_KERNEL_BITS; i++) {
+        _Atomic(hk_kernel *) *link = &g_hk_kernels[i];
+        for (hk_kernel *k; (k = atomic_load(link)) != NULL;) {
+            if (k->vtable && atomic_load(&k->vtable->address) - base < size)
+                unlink_and_keep(link);
+            else
+                link = &k->next;
+        }
+    }
+    ReleaseSRWLockExclusive(&g_lock);
+}
+
 void hk_kernels_clear(void)
 {
     AcquireSRWLockExclusive(&g_lock);

@@ -94,8 +94,11 @@ const char *hk_ops_arm(uint8_t *base, hk_module *runtime)
         release(o);
         return problem;
     }
-    if (hk_vtables_swap(o) == o->vtable_count)
+    bool full;
+    if (hk_vtables_swap(o, &full) == o->vtable_count)
         return NULL;
+    if (full)
+        return "more kernel classes are loaded than can be followed at once (6144)";
     return "another tool has changed some of the kernels, which are left alone";
 }
 
@@ -108,9 +111,10 @@ void hk_ops_disarm(void)
         }
 }
 
-void hk_ops_forget(const uint8_t *base)
+void hk_ops_forget(const uint8_t *base, size_t size)
 {
     hk_op_module *o = base ? module_of(base) : NULL;
     if (o)
         release(o);
+    hk_vtables_forget(base, size);
 }

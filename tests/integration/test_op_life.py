@@ -3,6 +3,7 @@
 """Operators of a program that was there before us: told at once when we come; not a byte of the
 runtime is different when we have gone, however we go; a runtime that is unloaded under us is no
 crash, and one that is loaded again is seen again."""
+import collections
 import os
 import signal
 
@@ -159,8 +160,33 @@ def forgotten_session(checker):
     unloaded_under_us(checker, "forget")
 
 
+def at_many_places(checker):
+    """a runtime that is unloaded and loaded elsewhere, again and again, while we are there or not: 844
+    classes each time, more than there are places for all together"""
+    target = Watched(checker, "1.30.0")
+    for part in range(3):
+        name = "part-%d" % part
+        collector, trace = attached(checker, target, name)
+        for _ in range(3):
+            target.ask("unload", r"(unloaded|stays)")
+            checker.equal(name + ": the place is kept", target.ask("block", r"blocked (\d)"), "1")
+            target.ask("load", r"(loaded)\n")
+            target.run()
+        leave(checker, target, collector, name)
+        timeline = h.load(trace)
+        checker.equal(name + ": no remark", [row["message"] for row in timeline.rows("log")
+                                            if row["level"] <= 3], [])
+        counts = collections.Counter(op["session"] for op in timeline.rows("op") if op["run"])
+        checker.equal(name + ": each session has all its operators",
+                      (len(counts), len(set(counts.values()))), (3, 1))
+        target.ask("unload", r"(unloaded|stays)")
+        target.ask("block", r"blocked (\d)")
+        target.ask("load", r"(loaded)\n")
+    checker.equal("ends with its code", target.finish(), 7)
+
+
 TESTS = [of_version(told_at_once, version) for version in ("1.15.0", "1.23.2", "1.30.0")]
-TESTS += [nothing_is_left_changed, unloaded_under_us, forgotten_session]
+TESTS += [nothing_is_left_changed, unloaded_under_us, forgotten_session, at_many_places]
 
 if __name__ == "__main__":
     h.run_tests("test_op_life", TESTS)

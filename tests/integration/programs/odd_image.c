@@ -6,6 +6,7 @@
 //   unload  release everything and unload the runtime
 //   forget  unload it as it is, with a session that nobody released
 //   load    load it again
+//   block   after an unload: keep the place where it was, so that it is loaded elsewhere
 // Each is answered with a line. Ends with 7 at the end of input.
 #include "odd_ort.h"
 
@@ -15,6 +16,7 @@
 static odd_ort g_ort;
 static OrtSession *g_session;
 static wchar_t **g_arguments;
+static void *g_base;
 
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
 {
@@ -49,6 +51,7 @@ static void load(void)
 {
     odd_load(&g_ort, g_arguments[1], g_arguments[2]);
     g_session = odd_session(&g_ort);
+    g_base = GetModuleHandleW(L"onnxruntime.dll");
 }
 
 static void unload(bool release)
@@ -79,7 +82,9 @@ int wmain(int argc, wchar_t **argv)
         else if (line[0] == 'u' || line[0] == 'f') {
             unload(line[0] == 'u');
             printf("%s\n", GetModuleHandleW(L"onnxruntime.dll") ? "stays" : "unloaded");
-        } else {
+        } else if (line[0] == 'b')
+            printf("blocked %d\n", VirtualAlloc(g_base, 1, MEM_RESERVE, PAGE_NOACCESS) == g_base);
+        else {
             load();
             printf("loaded\n");
         }
