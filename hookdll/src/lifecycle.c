@@ -53,6 +53,23 @@ static void forget_objects(void)
     hk_run_options_clear();
 }
 
+// Set while a thread may be inside our code although we are dormant.
+static bool g_left_behind;
+
+// What could not be cleared when we left. A thread that is in our code still was killed there, or
+// is held: it may have a lock of ours, on which the program's threads would wait for ever if we
+// were armed. False: we must stay dormant.
+static bool clear_left_behind(void)
+{
+    if (!g_left_behind)
+        return true;
+    if (!hk_threads_wait_idle())
+        return false;
+    forget_objects();
+    g_left_behind = false;
+    return true;
+}
+
 static void arm_all(void)
 {
     atomic_fetch_add(&g_hk.epoch, 1); // odd: hooks record from here on
@@ -78,6 +95,7 @@ static void disarm_all(void)
     SetEvent(g_hk.child_reply);
     if (idle)
         forget_objects();
+    g_left_behind = !idle;
     atomic_store(&g_hk.section->phase, TL_HOOK_DETACHED);
     SetEvent(g_hk.wake_collector);
     if (idle) { // else somebody may still write to it: leave it mapped
@@ -172,6 +190,8 @@ static void take_handles(const ort_hook_params *params)
 static DWORD attach(const ort_hook_params *params)
 {
     take_handles(params);
+    if (!clear_left_behind())
+        return ORT_HOOK_THREAD_LEFT;
     if (!channel_open(params))
         return ORT_HOOK_BAD_PARAMS;
     ResetEvent(g_hk.detach_event);
@@ -201,7 +221,7 @@ __declspec(dllexport) DWORD WINAPI ortscope_hook_attach(ort_hook_params *params)
     if (InterlockedCompareExchange(attached, 1, 0) != 0)
         return ORT_HOOK_ALREADY_ATTACHED;
     DWORD result = attach(params);
-    if (result == ORT_HOOK_BAD_PARAMS) {
+    if (result == ORT_HOOK_BAD_PARAMS || result == ORT_HOOK_THREAD_LEFT) {
         close_handles();
         InterlockedExchange(attached, 0);
     }

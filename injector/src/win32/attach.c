@@ -222,6 +222,11 @@ static cm_status result_of_attach(inj_target *target, DWORD code)
     case ORT_HOOK_ALREADY_ATTACHED: // somebody was quicker
         find_settled_hook(target, &now);
         return fail_already_attached(target, now.collector_pid);
+    case ORT_HOOK_THREAD_LEFT:
+        return cm_fail(CM_FAILED,
+                       "a thread of process %u was stopped inside the hook when an earlier capture "
+                       "ended; to record the program again, restart it",
+                       (unsigned)target->pid);
     case ORT_HOOK_NO_MEMORY:
         return cm_fail(CM_NO_MEMORY, "process %u has no memory left for the hook",
                        (unsigned)target->pid);

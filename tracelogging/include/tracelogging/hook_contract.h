@@ -56,4 +56,5 @@ typedef enum ort_hook_result {
     ORT_HOOK_ALREADY_ATTACHED,
     ORT_HOOK_NO_MEMORY,
     ORT_HOOK_NOT_ATTACHED, // detach: nothing to do
+    ORT_HOOK_THREAD_LEFT,  // a thread never came out of our code when an earlier capture ended
 } ort_hook_result;
