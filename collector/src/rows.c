@@ -159,6 +159,28 @@ static void kernel_shape_row(co_capture *c, const target_state *t, int64_t kerne
     co_pending_add(&c->pending, TM_KIND_kernel_shape, row);
 }
 
+// One row for each name; an empty line is an input that is left out.
+static void kernel_tensor_rows(co_capture *c, int64_t kernel, int64_t ticks, int64_t direction,
+                               const tl_field_value *names)
+{
+    if (!names->count)
+        return;
+    const char *at = names->text, *end = at + names->count;
+    for (int64_t index = 0; at <= end; index++) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((line ? line : end) - at);
+        if (len) {
+            const int64_t row[] = {[TM_kernel_tensor_kernel] = kernel,
+                                   [TM_kernel_tensor_time] = ticks,
+                                   [TM_kernel_tensor_direction] = direction,
+                                   [TM_kernel_tensor_index] = index,
+                                   [TM_kernel_tensor_name] = co_intern(c, at, len)};
+            co_pending_add(&c->pending, TM_KIND_kernel_tensor, row);
+        }
+        at += len + 1;
+    }
+}
+
 static void op_row(co_capture *c, const target_state *t, int64_t kernel, int64_t ticks,
                    int64_t thread, const tl_field_value *values)
 {
@@ -227,6 +249,7 @@ static bool subject_of(co_capture *c, const target_state *t, tl_event event,
         SUBJECT(OrtEvent, module, modules),
         SUBJECT(Phase, session, sessions),
         SUBJECT(KernelMemory, kernel, kernels),
+        SUBJECT(KernelNames, kernel, kernels),
 #undef SUBJECT
     };
     *out = 0;
@@ -282,6 +305,10 @@ bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
         break;
     case TL_EVENT_KernelShapes:
         kernel_shape_row(c, t, subject, ticks, values);
+        break;
+    case TL_EVENT_KernelNames:
+        kernel_tensor_rows(c, subject, ticks, 0, &values[TL_KernelNames_inputs]);
+        kernel_tensor_rows(c, subject, ticks, 1, &values[TL_KernelNames_outputs]);
         break;
     case TL_EVENT_KernelMemory: {
         const int64_t row[] = {subject,

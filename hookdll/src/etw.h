@@ -60,7 +60,7 @@ void hk_etw_emit(hk_thread *t, tl_event event, uint64_t ticks, const tl_etw_part
     (1u << TL_EVENT_Module | 1u << TL_EVENT_ModuleEnd | 1u << TL_EVENT_Session |                   \
      1u << TL_EVENT_SessionEnd | 1u << TL_EVENT_Phase | 1u << TL_EVENT_ShapeSet |                  \
      1u << TL_EVENT_Tensor | 1u << TL_EVENT_Kernel | 1u << TL_EVENT_KernelShapes |                 \
-     1u << TL_EVENT_KernelEnd | 1u << TL_EVENT_Allocator)
+     1u << TL_EVENT_KernelEnd | 1u << TL_EVENT_Allocator | 1u << TL_EVENT_KernelNames)
 
 static inline bool hk_journal_keeps(tl_event event)
 {

@@ -45,6 +45,7 @@ static const struct {
     RULE(Tensor, set, SETS, false, false),
     RULE(Kernel, kernel, KERNELS, true, false),
     RULE(KernelShapes, kernel, KERNELS, false, false),
+    RULE(KernelNames, kernel, KERNELS, false, false),
     RULE(KernelEnd, kernel, KERNELS, false, true),
     RULE(Allocator, allocator, ALLOCATORS, true, false),
 #undef RULE

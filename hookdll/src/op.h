@@ -12,6 +12,7 @@
 //                  reused at once
 //   op_identity.c  asks a kernel who it is, once
 //   op_owner.c     its session, where the thread does not tell
+//   op_names.c     and what its tensors are called
 //   op_shapes.c    reads what it was given, once per set of the session's inputs
 //   op_hook.c      the hot path
 //
@@ -168,6 +169,9 @@ const OrtKernelInfo *hk_kernel_info(const hk_kernel *k);
 
 // Sends the kernel's identity; false if it was dropped.
 bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const hk_session *s);
+
+// Sends the names of its tensors, where the runtime tells them.
+void hk_kernel_tell_names(hk_thread *t, uint32_t epoch, const hk_kernel *k);
 
 // Whether a provider hands work to a device and returns before it is done.
 bool hk_provider_submits(const char *name);

@@ -255,5 +255,8 @@ bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const 
                        .submits = hk_provider_submits(d.provider)};
     hk_text texts[] = {hk_text_of(node), hk_text_of(d.op_type), hk_text_of(d.domain),
                        hk_text_of(d.provider), hk_text_of(class_name)};
-    return hk_emit(t, epoch, TL_EVENT_Kernel, hk_ticks(), &fixed, sizeof fixed, texts, 5);
+    if (!hk_emit(t, epoch, TL_EVENT_Kernel, hk_ticks(), &fixed, sizeof fixed, texts, 5))
+        return false;
+    hk_kernel_tell_names(t, epoch, k);
+    return true;
 }

@@ -92,6 +92,12 @@ enum {
        (const OrtIoBinding *, OrtAllocator *, char **, size_t **, size_t *))                       \
     XX(GetBoundOutputValues, 140, 5, OrtStatus *,                                                  \
        (const OrtIoBinding *, OrtAllocator *, OrtValue ***, size_t *))                             \
+    XX(KernelInfo_GetInputCount, 230, 14, OrtStatus *, (const OrtKernelInfo *, size_t *))          \
+    XX(KernelInfo_GetOutputCount, 231, 14, OrtStatus *, (const OrtKernelInfo *, size_t *))         \
+    XX(KernelInfo_GetInputName, 232, 14, OrtStatus *,                                              \
+       (const OrtKernelInfo *, size_t, char *, size_t *))                                          \
+    XX(KernelInfo_GetOutputName, 233, 14, OrtStatus *,                                             \
+       (const OrtKernelInfo *, size_t, char *, size_t *))                                          \
     XX(KernelInfo_GetInputTypeInfo, 234, 14, OrtStatus *,                                          \
        (const OrtKernelInfo *, size_t, OrtTypeInfo **))                                            \
     XX(KernelInfo_GetNodeName, 244, 15, OrtStatus *, (const OrtKernelInfo *, char *, size_t *))    \

@@ -230,6 +230,24 @@ static void test_shapes_are_text(void)
     TEST_ASSERT_EQUAL_STRING("4,-1,9223372036854775807", text_of(CELL(tensor, 0, dims)));
 }
 
+static void test_names_of_tensors_are_rows(void)
+{
+    tl_producer p = claim(11);
+    tl_KernelNames names = {.kernel = 5}, none = {.kernel = 6};
+    const char *const texts[] = {"a\n\nb", "c"};
+    emit(&p, TL_EVENT_KernelNames, &names, sizeof names, texts, 2);
+    emit(&p, TL_EVENT_KernelNames, &none, sizeof none, NULL, 0); // ends early
+    co_capture_drain(g_capture);
+    close_and_read();
+    TEST_ASSERT_EQUAL_size_t(3, g_rows.of_kind[TM_KIND_kernel_tensor]);
+    TEST_ASSERT_EQUAL_STRING("a", text_of(CELL(kernel_tensor, 0, name)));
+    TEST_ASSERT_EQUAL_STRING("b", text_of(CELL(kernel_tensor, 1, name)));
+    TEST_ASSERT_EQUAL_INT64(2, CELL(kernel_tensor, 1, index)); // the second is left out
+    TEST_ASSERT_EQUAL_INT64(1, CELL(kernel_tensor, 2, direction));
+    TEST_ASSERT_EQUAL_STRING("c", text_of(CELL(kernel_tensor, 2, name)));
+    TEST_ASSERT_EQUAL_INT64(CELL(kernel_tensor, 0, kernel), CELL(kernel_tensor, 2, kernel));
+}
+
 static void test_two_targets_keep_their_numbers_apart(void)
 {
     char *first_block = g_block;
@@ -367,6 +385,7 @@ int main(void)
     RUN_TEST(test_measurements_of_qnn_become_lanes_with_units);
     RUN_TEST(test_events_become_rows);
     RUN_TEST(test_shapes_are_text);
+    RUN_TEST(test_names_of_tensors_are_rows);
     RUN_TEST(test_two_targets_keep_their_numbers_apart);
     RUN_TEST(test_lost_events_are_told_by_cause);
     RUN_TEST(test_times_of_the_target_stay_inside_the_capture);

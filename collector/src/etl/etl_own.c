@@ -154,6 +154,7 @@ static bool is_known(struct etl_own *o, uint32_t process, const co_own_event *e)
         RULE(Kernel, kernel, kernel),
         RULE(KernelShapes, kernel, run_inputs),
         RULE(Allocator, allocator, allocator),
+        RULE(KernelNames, kernel, kernel),
 #undef RULE
     };
     size_t before;

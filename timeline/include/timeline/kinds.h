@@ -238,6 +238,11 @@
 #define TM_COLUMNS_profiling(C) C(time, TIME) C(source, INT) C(interval, DUR)
 // How often profile rows come from now on, or have come all the time. source: 0 the timer; other
 // numbers are hardware counters (KPROFILE_SOURCE), whose interval is a number of their events.
+#define TM_COLUMNS_kernel_tensor(C)                                                                \
+    C(kernel, ID) C(time, TIME) C(direction, INT) C(index, INT) C(name, STR)
+// What a kernel's tensors are called in the optimised graph, where the runtime tells: a kernel that
+// reads a name gets it from the kernel of the same session that makes it. direction: 0 it reads
+// it, 1 it makes it. Inputs that are left out have no row. A kernel without rows: not known.
 
 #define TM_KINDS(K)                                                                                \
     K(process)                                                                                     \
@@ -272,4 +277,6 @@
     K(bystander)                                                                                   \
     K(thread)                                                                                      \
     K(image)                                                                                       \
-    K(sched) K(ready) K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory) K(fact) K(profiling)
+    K(sched)                                                                                       \
+    K(ready)                                                                                       \
+    K(profile) K(fault) K(disk) K(interrupt) K(kernel_memory) K(fact) K(profiling) K(kernel_tensor)

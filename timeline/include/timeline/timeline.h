@@ -66,6 +66,7 @@ typedef enum tm_type { TM_TIME, TM_DUR, TM_INT, TM_ID, TM_STR, TM_U64 } tm_type;
 #define TM_ENUM_kernel_memory(c, t) TM_kernel_memory_##c,
 #define TM_ENUM_fact(c, t)          TM_fact_##c,
 #define TM_ENUM_profiling(c, t)     TM_profiling_##c,
+#define TM_ENUM_kernel_tensor(c, t) TM_kernel_tensor_##c,
 TM_KINDS(TM_ENUM_COLUMNS)
 
 #define TM_MAX_COLUMNS 24

@@ -70,6 +70,7 @@ int64_t tl_array_get(const tl_field_value *value, uint32_t index);
 #define TL_ENUM_FIELD_Phase(n, t, x)        TL_Phase_##n,
 #define TL_ENUM_FIELD_KernelMemory(n, t, x) TL_KernelMemory_##n,
 #define TL_ENUM_FIELD_Clock(n, t, x)        TL_Clock_##n,
+#define TL_ENUM_FIELD_KernelNames(n, t, x)  TL_KernelNames_##n,
 #define XX(event, level, keyword, text)                                                            \
     enum { TL_FIELDS_##event(TL_ENUM_FIELD_##event, TL_ENUM_FIELD_##event) TL_##event##_FIELDS };
 TL_EVENT_MAP(XX)

@@ -185,6 +185,11 @@
     F(qpc, U64, "QueryPerformanceCounter when the time-stamp counter stood at the event's ticks")  \
     F(qpc_frequency, U64, "its counts a second")
 
+#define TL_FIELDS_KernelNames(F, V)                                                                \
+    F(kernel, U32, "kernel")                                                                       \
+    V(inputs, STR, "names of the tensors that it reads, one a line; empty: an input left out")     \
+    V(outputs, STR, "names of those that it makes, one a line")
+
 // name, level, keyword, one sentence
 #define TL_EVENT_MAP(XX)                                                                           \
     XX(Module, TL_LEVEL_INFO, TL_KW_LIFECYCLE, "An ONNX Runtime was found and intercepted.")       \
@@ -210,7 +215,9 @@
     XX(KernelMemory, TL_LEVEL_INFO, TL_KW_OP,                                                      \
        "What a kernel took from its arena, when that changes.")                                    \
     XX(Clock, TL_LEVEL_ALWAYS, TL_KW_ALL,                                                          \
-       "Which ticks and which performance count belong together; goes to event tracing only.")
+       "Which ticks and which performance count belong together; goes to event tracing only.")     \
+    XX(KernelNames, TL_LEVEL_INFO, TL_KW_OP,                                                       \
+       "What a kernel's tensors are called in the graph: equal names are one tensor.")
 
 // Event ids on the wire start at 1; 0 is padding.
 typedef enum tl_event {
