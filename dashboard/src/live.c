@@ -27,6 +27,7 @@ static void begin_empty(da_live *l)
     l->overhead_ns = -1;
     l->since_utc_ns = cm_utc_ns();
     cm_map_init(&l->kernel_by_id);
+    cm_buf_init(&l->tensors);
     cm_map_init(&l->counter_by_id);
     cm_map_init(&l->text_by_id);
     cm_buf_init(&l->texts);
@@ -67,6 +68,7 @@ static void forget(da_live *l)
         da_counter_free(l->counters[i]);
     free(l->kernels);
     cm_map_deinit(&l->kernel_by_id);
+    cm_buf_deinit(&l->tensors);
     cm_map_deinit(&l->counter_by_id);
     cm_map_deinit(&l->text_by_id);
     cm_buf_deinit(&l->texts);
@@ -79,6 +81,7 @@ static void forget(da_live *l)
     l->kernel_capacity = l->counter_count = l->fact_count = l->source_count = l->thread_count = 0;
     l->now_ns = 0;
     l->no_room = l->lost = 0;
+    l->tensors_missing = false;
 }
 
 void da_live_destroy(da_live *l)
@@ -232,6 +235,7 @@ static const row_function functions[TM_KIND_COUNT] = {
     [TM_KIND_overhead] = on_overhead,
     [TM_KIND_mark] = on_mark,
     [TM_KIND_kernel] = da_on_kernel,
+    [TM_KIND_kernel_tensor] = da_on_kernel_tensor,
     [TM_KIND_op] = da_on_op,
     [TM_KIND_memory] = da_on_memory,
     [TM_KIND_run_memory] = da_on_run_memory,

@@ -51,6 +51,25 @@ void da_on_kernel(da_live *l, const int64_t *row)
         s->kernels++;
 }
 
+void da_on_kernel_tensor(da_live *l, const int64_t *row)
+{
+    size_t at, place = l->tensors.len / sizeof(da_tensor);
+    if (place >= DA_TENSORS || !kernel_place(l, row[TM_kernel_tensor_kernel], &at)) {
+        l->tensors_missing = true;
+        return;
+    }
+    da_kernel *k = &l->kernels[at];
+    const da_tensor tensor = {.name = row[TM_kernel_tensor_name],
+                              .index = (uint32_t)row[TM_kernel_tensor_index],
+                              .before = k->last_tensor,
+                              .made = row[TM_kernel_tensor_direction] == 1};
+    cm_buf_append(&l->tensors, &tensor, sizeof tensor);
+    if (l->tensors.failed)
+        l->tensors_missing = true;
+    else
+        k->last_tensor = (uint32_t)place + 1;
+}
+
 // --------------------------------------------------------------------------------------- nesting
 
 static da_thread *thread_of(da_live *l, int64_t thread)

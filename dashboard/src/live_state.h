@@ -13,6 +13,7 @@
 #define DA_PROCESSES  256u
 #define DA_MODULES    64u
 #define DA_KERNELS    65536u
+#define DA_TENSORS    262144u // names of what kernels read and make
 #define DA_COUNTERS   1024u
 #define DA_FACTS      256u
 #define DA_MARKS      256u
@@ -118,9 +119,17 @@ typedef struct da_session {
 
 typedef struct da_kernel {
     int64_t id, session, node, op_type, domain, provider;
-    bool submits, told; // told: its own row came
+    bool submits, told;   // told: its own row came
+    uint32_t last_tensor; // one past its place in tensors, 0: none
     uint64_t calls, failed, total_ns, self_ns, max_ns;
 } da_kernel;
+
+// What a kernel reads or makes, by name; linked from the last to the first.
+typedef struct da_tensor {
+    int64_t name;
+    uint32_t index, before; // before: as last_tensor
+    bool made;
+} da_tensor;
 
 typedef struct da_process {
     int64_t id, pid, parent, how, program, reason, exit_code;
@@ -191,6 +200,8 @@ struct da_live {
     da_kernel *kernels;
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;
+    cm_buf tensors; // da_tensor
+    bool tensors_missing;
     da_counter *counters[DA_COUNTERS];
     size_t counter_count;
     cm_map counter_by_id;
@@ -236,6 +247,7 @@ void da_on_run_memory(da_live *l, const int64_t *row);
 void da_session_free(da_session *s);
 // live_ops.c
 void da_on_kernel(da_live *l, const int64_t *row);
+void da_on_kernel_tensor(da_live *l, const int64_t *row);
 void da_on_op(da_live *l, const int64_t *row);
 // live_counters.c
 void da_on_counter(da_live *l, const int64_t *row);

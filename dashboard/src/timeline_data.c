@@ -12,6 +12,7 @@ void da_timeline_init(da_timeline *t, const char *source)
     cm_buf_init(&t->kernels);
     cm_map_init(&t->run_places);
     cm_map_init(&t->kernel_places);
+    cm_buf_init(&t->tensors);
 }
 
 void da_timeline_deinit(da_timeline *t)
@@ -21,6 +22,7 @@ void da_timeline_deinit(da_timeline *t)
     cm_buf_deinit(&t->kernels);
     cm_map_deinit(&t->run_places);
     cm_map_deinit(&t->kernel_places);
+    cm_buf_deinit(&t->tensors);
 }
 
 size_t da_timeline_run_count(const da_timeline *t)
@@ -76,7 +78,7 @@ void da_timeline_add_op(da_timeline *t, int64_t session, int64_t run, int64_t ke
         return;
     }
     if (!cm_map_find(&t->kernel_places, kernel, &kernel_place)) {
-        const da_timeline_kernel unknown = {.id = kernel};
+        const da_timeline_kernel unknown = {.id = kernel, .session = session};
         kernel_place = t->kernels.len / sizeof unknown;
         if (!cm_map_put(&t->kernel_places, kernel, kernel_place)) {
             t->left_out++;
@@ -93,12 +95,31 @@ void da_timeline_add_op(da_timeline *t, int64_t session, int64_t run, int64_t ke
 void da_timeline_set_kernel(da_timeline *t, const da_timeline_kernel *kernel)
 {
     size_t place;
-    if (cm_map_find(&t->kernel_places, kernel->id, &place) &&
-        place < t->kernels.len / sizeof *kernel)
-        memcpy(t->kernels.data + place * sizeof *kernel, kernel, sizeof *kernel);
+    if (!cm_map_find(&t->kernel_places, kernel->id, &place) ||
+        place >= t->kernels.len / sizeof *kernel)
+        return;
+    da_timeline_kernel *to = (da_timeline_kernel *)(void *)t->kernels.data + place;
+    int64_t session = to->session;
+    *to = *kernel;
+    to->session = session;
+}
+
+void da_timeline_add_tensor(da_timeline *t, int64_t kernel, const da_timeline_tensor *tensor)
+{
+    size_t place;
+    if (!cm_map_find(&t->kernel_places, kernel, &place))
+        return;
+    da_timeline_tensor placed = *tensor;
+    placed.kernel = (uint32_t)place;
+    if (t->tensors.len / sizeof placed >= DA_TIMELINE_TENSORS)
+        t->tensors_missing = true;
+    else
+        cm_buf_append(&t->tensors, &placed, sizeof placed);
 }
 
 // ------------------------------------------------------------------------------------------- file
+
+#define KIND(name) ((uint64_t)1 << TM_KIND_##name)
 
 static void take_run(da_timeline *t, const da_wanted *w, const tm_block *b, size_t row)
 {
@@ -136,6 +157,14 @@ static void take_kernel(da_timeline *t, const tm_block *b, size_t row)
     da_timeline_set_kernel(t, &kernel);
 }
 
+static void take_tensor(da_timeline *t, const tm_block *b, size_t row)
+{
+    const da_timeline_tensor tensor = {.index = (uint32_t)b->columns[TM_kernel_tensor_index][row],
+                                       .name = b->columns[TM_kernel_tensor_name][row],
+                                       .made = b->columns[TM_kernel_tensor_direction][row] == 1};
+    da_timeline_add_tensor(t, b->columns[TM_kernel_tensor_kernel][row], &tensor);
+}
+
 static cm_status next_block(tm_reader *reader, const da_wanted *w, tm_block *out)
 {
     if (w->given_up && atomic_load(w->given_up))
@@ -143,14 +172,14 @@ static cm_status next_block(tm_reader *reader, const da_wanted *w, tm_block *out
     return tm_reader_next(reader, out);
 }
 
-// One reading a kind: operators may stand before their run, and kernels anywhere.
-static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, tm_kind kind,
+// Operators may stand before their run, and kernels anywhere: so they are read one after the other.
+static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, uint64_t kinds,
                       tm_reader **out_reader)
 {
     tm_block b;
     tm_reader *reader;
     CM_TRY(tm_reader_open(path, &reader));
-    tm_reader_only(reader, (uint64_t)1 << kind);
+    tm_reader_only(reader, kinds);
     cm_status status;
     while ((status = next_block(reader, w, &b)) == CM_OK)
         for (size_t row = 0; row < b.row_count; row++)
@@ -160,6 +189,8 @@ static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, tm_k
                 take_op(t, &b, row);
             else if (b.kind == TM_KIND_kernel)
                 take_kernel(t, &b, row);
+            else if (b.kind == TM_KIND_kernel_tensor)
+                take_tensor(t, &b, row);
     if (out_reader && status == CM_END)
         *out_reader = reader;
     else
@@ -170,11 +201,11 @@ static cm_status pass(da_timeline *t, const char *path, const da_wanted *w, tm_k
 cm_status da_timeline_from_file(da_timeline *t, const char *path, const da_wanted *w,
                                 tm_reader **out_reader)
 {
-    CM_TRY(pass(t, path, w, TM_KIND_run, NULL));
+    CM_TRY(pass(t, path, w, KIND(run), NULL));
     if (w->one_run && !da_timeline_run_count(t))
         return cm_fail(CM_NOT_FOUND, "There is no such run in the recording.");
-    CM_TRY(pass(t, path, w, TM_KIND_op, NULL));
-    return pass(t, path, w, TM_KIND_kernel, out_reader);
+    CM_TRY(pass(t, path, w, KIND(op), NULL));
+    return pass(t, path, w, KIND(kernel) | KIND(kernel_tensor), out_reader);
 }
 
 // ------------------------------------------------------------------------------------------- JSON
@@ -192,9 +223,10 @@ static const char *or_null(const char *text)
     return text && text[0] ? text : NULL;
 }
 
-static void write_kernels(cm_json *j, const da_timeline *t, da_text_function text,
-                          const void *context)
+static void write_kernels(cm_json *j, da_timeline *t, da_text_function text, const void *context)
 {
+    da_links links;
+    da_links_find(&links, t);
     const da_timeline_kernel *kernels = (const da_timeline_kernel *)(const void *)t->kernels.data;
     da_key_array(j, "kernels");
     for (size_t i = 0; i < t->kernels.len / sizeof *kernels; i++) {
@@ -208,9 +240,11 @@ static void write_kernels(cm_json *j, const da_timeline *t, da_text_function tex
         da_key_text(j, "domain", domain ? domain : type ? "ai.onnx" : NULL);
         da_key_text(j, "provider", or_null(text(context, k->provider)));
         da_key_bool(j, "submits", k->submits);
+        da_links_write(j, &links, i);
         cm_json_end(j);
     }
     cm_json_end(j);
+    da_links_deinit(&links);
 }
 
 static void write_runs(cm_json *j, const da_timeline *t, int64_t begin_ns)

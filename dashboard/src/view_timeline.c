@@ -105,6 +105,17 @@ static void take_ops(da_timeline *t, const da_live *l, const da_session *s)
     }
 }
 
+static void take_tensors(da_timeline *t, const da_live *l, const da_kernel *k)
+{
+    const da_tensor *tensors = (const da_tensor *)(const void *)l->tensors.data;
+    for (uint32_t at = k->last_tensor; at; at = tensors[at - 1].before) {
+        const da_timeline_tensor tensor = {.index = tensors[at - 1].index,
+                                           .name = tensors[at - 1].name,
+                                           .made = tensors[at - 1].made};
+        da_timeline_add_tensor(t, k->id, &tensor);
+    }
+}
+
 static void take_kernels(da_timeline *t, const da_live *l)
 {
     const da_timeline_kernel *kernels = (const da_timeline_kernel *)(const void *)t->kernels.data;
@@ -113,10 +124,16 @@ static void take_kernels(da_timeline *t, const da_live *l)
         if (!cm_map_find(&l->kernel_by_id, kernels[i].id, &at))
             continue;
         const da_kernel *k = &l->kernels[at];
-        const da_timeline_kernel kernel = {k->id,     k->node,     k->op_type,
-                                           k->domain, k->provider, k->submits};
+        const da_timeline_kernel kernel = {.id = k->id,
+                                           .node = k->node,
+                                           .op_type = k->op_type,
+                                           .domain = k->domain,
+                                           .provider = k->provider,
+                                           .submits = k->submits};
         da_timeline_set_kernel(t, &kernel);
+        take_tensors(t, l, k);
     }
+    t->tensors_missing = t->tensors_missing || l->tensors_missing;
 }
 
 // Whether memory reaches back to the begin of a span.

@@ -117,6 +117,21 @@ class Tests(checks.Tests):
             page.wait_for(f"document.querySelectorAll('#ops tbody tr').length === {len(ops['ops'])}")
             self.ok(page.texts("#ops tbody tr")[0].strip().startswith(ops["ops"][0]["op_type"]), page.texts("#ops tbody tr")[0])
 
+    def test_what_an_operator_reads_and_feeds(self):
+        with self.served("edges.ortl", "--speed", "max") as served:
+            page = self.open(served)
+            page.evaluate("(() => { const s = document.querySelector('#session'); s.value = '1'; "
+                          "s.dispatchEvent(new Event('change')); })()")
+            page.wait_for("document.querySelector('#timeline-number').innerText.includes('of session 1 · 7 operators')")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            told = []
+            for _ in "ABCDEFG":
+                page.press("n")
+                told.append(page.text("#timeline-details").split(" · ")[4:])
+            self.equal(told, [["reads inputs and constants only", "feeds B, C"], ["reads A", "feeds D"], ["reads A", "feeds D"],
+                              ["reads B, C", "feeds E, F"], ["reads D"], ["reads D"], []])
+            self.quiet(page, served)
+
     def test_over_tls_by_the_file_that_is_opened(self):
         made = certificates.Certificates(str(self.folder / "certificates"))
         programs, told = self.folder / "programs", self.folder / "opened"

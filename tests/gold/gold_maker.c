@@ -258,6 +258,7 @@ int main(void)
     make_ops();
     make_slow_ops();
     make_odd_ops();
+    make_edges();
     make_memory();
     make_odd_memory();
     make_counters();

@@ -26,6 +26,7 @@ void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration,
 void make_ops(void);
 void make_slow_ops(void);
 void make_odd_ops(void);
+void make_edges(void);
 
 // Files with memory, loading and ORT's own events, in gold_memory.c.
 void make_memory(void);

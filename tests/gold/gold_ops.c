@@ -3,6 +3,9 @@
 // bottom; deeper ones belong to the node above them that is one less deep, as Loop and If have it.
 #include "gold_maker.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define CPU "CPUExecutionProvider"
 #define DML "DmlExecutionProvider"
 
@@ -228,5 +231,56 @@ void make_odd_ops(void)
         -1, text("\x1b[2JExecutionProvider"), 0, 9, 7);
     ROW(kernel_shape, 1, 1 * MS, 5, 6, 0, -1, -1, -1);
     run(1, 1, 1 * MS, 3 * MS, 0, 0);
+    end();
+}
+
+// What a kernel reads and makes: names parted by blanks, a dash is an input that is left out.
+static void named(int64_t session_id, int64_t kernel, const char *title, const char *reads,
+                  const char *makes)
+{
+    const char *const both[] = {reads, makes};
+    ROW(kernel, kernel, session_id, 1, 60 * MS, text(title), text("Add"), text(""), 13, text(CPU),
+        text(""), 1, 0);
+    for (int64_t direction = 0; direction < 2; direction++) {
+        const char *at = both[direction];
+        for (int64_t index = 0; *at; index++) {
+            char name[32];
+            size_t len = strcspn(at, " ");
+            snprintf(name, sizeof name, "%.*s", (int)len, at);
+            if (name[0] != '-')
+                ROW(kernel_tensor, kernel, 61 * MS, direction, index, text(name));
+            at += len + (at[len] == ' ');
+        }
+    }
+}
+
+// Who feeds whom: A to B and C, both to D; G reads what both E and F make. The second session has
+// the same names, and H of it is not known. More runs than the live view keeps.
+void make_edges(void)
+{
+    begin("edges.ortl");
+    process_and_module();
+    session(1, 50 * MS, "models/diamond.onnx", CPU);
+    session(2, 50 * MS, "models/chain.onnx", CPU);
+    named(1, 1, "A", "x weight", "a");
+    named(1, 2, "B", "a", "b");
+    named(1, 3, "C", "a -", "c");
+    named(1, 4, "D", "b weight c b", "d");
+    named(1, 5, "E", "d", "twice");
+    named(1, 6, "F", "d", "twice");
+    named(1, 7, "G", "twice d", "y");
+    named(2, 11, "A", "x", "a");
+    named(2, 12, "B", "a", "b");
+    named(2, 13, "H", "", "");
+    for (int64_t number = 1; number <= 4200; number++) {
+        int64_t at = 100 * MS + number * MS;
+        for (int64_t kernel = 1; kernel <= 7 && (number <= 2 || number > 4198); kernel++)
+            ROW(op, kernel, 1, number, 100, at + kernel * 20 * US, 15 * US, 0, 0);
+        run(1, number, at, 200 * US, 0, 0);
+        for (int64_t kernel = 11; kernel <= 13 && number > 4198; kernel++)
+            ROW(op, kernel, 2, number, 100, at + kernel * 30 * US, 15 * US, 0, 0);
+        run(2, number, at + 300 * US, 200 * US, 0, 0);
+    }
+    ROW(process_end, 1, 5000 * MS, 0, 0);
     end();
 }

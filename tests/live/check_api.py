@@ -81,6 +81,23 @@ def check_ops(c, client, ortscope, recording):
     c.equal("operators by node", (mine - theirs, theirs - mine), (set(), set()))
 
 
+def check_links(c, client):
+    """Who feeds whom in edges.ortl, from memory (the newest run) and from the file (the first)."""
+    whole = {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["D"], "G": None}
+    cases = [("session=1", "memory", whole), ("session=1&run=1", "file", whole),
+             # one of its kernels is not known, so that only what is found counts; and names are a session's own
+             ("session=2", "memory", {"A": None, "B": ["A"], "H": None})]
+    for query, source, wanted in cases:
+        answer = client.json("/api/v1/timeline?" + query)
+        names = [k["node"] for k in answer["kernels"]]
+        told = {k["node"]: k["producers"] and [names[p] for p in k["producers"]] for k in answer["kernels"]}
+        c.equal("who feeds whom, %s" % query, (answer["source"], told), (source, wanted))
+    both = client.json("/api/v1/timeline?from=4.2985")["kernels"]
+    second = [i for i, k in enumerate(both) if k["kernel"] >= 11]
+    c.true("nobody feeds another session", second and all(
+        (p in second) == (i in second) for i, k in enumerate(both) for p in k["producers"] or []), both)
+
+
 def check_export(c, client, recording):
     with open(recording, "rb") as file:
         whole = file.read()
@@ -148,7 +165,7 @@ def main():
     ortscope, maker, folder = sys.argv[1:]
     c = served.Checks()
     served.make_files(maker, folder)
-    for name in ("basic", "ops", "counters", "memory", "hostile", "odd_ops"):
+    for name in ("basic", "ops", "counters", "memory", "hostile", "odd_ops", "edges"):
         recording = os.path.join(folder, name + ".ortl")
         with served.serve(ortscope, recording, "--speed", "max") as client:
             served.wait_for_state(client, "ended")
@@ -156,6 +173,8 @@ def main():
             check_shapes(c, client, ordinary)
             if ordinary:
                 check_figures(c, client, ortscope, recording)
+            if name == "edges":
+                check_links(c, client)
             if name == "ops":
                 check_ops(c, client, ortscope, recording)
                 check_export(c, client, recording)

@@ -70,6 +70,7 @@ typedef struct ort_env_options {
       (OrtSession *, const OrtRunOptions *, const char *const *, const OrtValue *const *, size_t, \
        const char *const *, size_t, OrtValue **)) \
     X(10, 0, OrtStatus *, CreateSessionOptions, (OrtSessionOptions **)) \
+    X(11, 0, OrtStatus *, SetOptimizedModelFilePath, (OrtSessionOptions *, const wchar_t *)) \
     X(12, 0, OrtStatus *, CloneSessionOptions, (const OrtSessionOptions *, OrtSessionOptions **)) \
     X(13, 0, OrtStatus *, SetSessionExecutionMode, (OrtSessionOptions *, int)) \
     X(14, 0, OrtStatus *, EnableProfiling, (OrtSessionOptions *, const wchar_t *)) \
