@@ -53,7 +53,8 @@ export class OpPanel {
     // The chosen session changed, or another capture is shown.
     setScope(capture, session) {
         if (capture === this.capture && session === this.session) return;
-        [this.capture, this.session, this.known] = [capture, session, false];
+        // What is shown is another's now, whoever looks into it; whether this one has operators is soon known.
+        [this.capture, this.session, this.known, this.foreign] = [capture, session, undefined, true];
         this.setLatest(true);
     }
 
@@ -80,10 +81,11 @@ export class OpPanel {
 
     async update(force = false) {
         if (!this.known && !this.wanted) {
-            this.tellNone();
+            if (this.known === false) this.tellNone();
             return;
         }
-        if (!this.capture || this.asking || (!force && (!this.latest || (this.view.model && this.busy)))) return;
+        const kept = !this.latest || (this.view.model && this.busy && !this.foreign);
+        if (!this.capture || this.asking || (!force && kept)) return;
         this.asking = true;
         try {
             const which = this.wanted ?? {session: this.session};
@@ -102,6 +104,7 @@ export class OpPanel {
         if (!run) return;
         tellMissing($('timeline-missing'));
         const key = `${answer.capture}/${run.session}/${run.run}`;
+        this.foreign = false;
         if (key === this.key) return;
         [this.key, this.run, this.shownSession] = [key, run.run, run.session];
         const model = buildModel(operatorsOf(answer));

@@ -22,6 +22,12 @@ function overSecond(values, step) {
     });
 }
 
+// A level holds until the next one is told.
+function held(values) {
+    let last = null;
+    return values.map((v) => (last = v ?? last));
+}
+
 class Panel {
     constructor(parent, id, title, options) {
         this.card = element('div', 'card');
@@ -198,7 +204,7 @@ export class Panels {
         this.throughput.show(
             sessions.map((e, i) => ({label: sessions.length === 1 ? 'runs a second' : nameOf(e.s), colour: colour(i),
                                      fill: sessions.length === 1})),
-            [history.time, ...sessions.map((e) => e.columns.throughput_per_s)]);
+            [history.time, ...sessions.map((e) => overSecond(e.columns.throughput_per_s, history.step))]);
         const now = sessions.reduce((t, e) => t + (e.s.window.throughput_per_s ?? 0), 0);
         this.throughput.number.textContent = `now ${format.rate(now)}`;
     }
@@ -252,9 +258,9 @@ export class Panels {
     // Of several sessions all together.
     showArenas(history, sessions) {
         const sumOf = (name) => {
-            const some = sessions.filter((e) => e.columns[name].some((v) => v !== null));
+            const some = sessions.map((e) => held(e.columns[name])).filter((values) => values.some((v) => v !== null));
             return some.length && history.time.map((_, i) => some.reduce(
-                (t, e) => (e.columns[name][i] === null ? t : (t ?? 0) + e.columns[name][i]), null));
+                (t, values) => (values[i] === null ? t : (t ?? 0) + values[i]), null));
         };
         const lines = [['held_bytes', 'held'], ['in_use_bytes', 'in use']].map(([name, label]) => ({label, values: sumOf(name)}))
             .filter((l) => l.values);

@@ -170,6 +170,27 @@ class Operators(dashboard_page.Tests):
             page.click(".outliers button")
             self.wait_text(page, "#timeline-number", "run 441 of session 1")
 
+    def test_another_session_comes_at_once_however_far_one_has_zoomed(self):
+        def of_session(query):
+            answer = scripted.timeline(229, int(query.get("run", 500)))
+            answer["runs"][0]["session"] = int(query.get("session", 1))
+            return answer
+        script = scripted.Script()
+        script.document["captures"][0]["sessions"].append(scripted.session(2, "rec.onnx", 15000.0))
+        script.timeline = of_session
+        with self.server(script=script) as server:
+            page = self.open(server)
+            page.evaluate("""window.said = ''; new MutationObserver(() => {
+                window.said += document.querySelector('#timeline-missing').innerText; }).observe(
+                document.querySelector('#timeline-missing'), {childList: true, subtree: true})""")
+            page.click("#zoom-in")
+            for session in "212":
+                self.choose(page, "#session", session)
+                self.wait_text(page, "#timeline-number", f"of session {session}")
+                page.click("#zoom-in")
+            self.equal(page.evaluate("window.said"), "", "said in between")
+            self.quiet(page, server)
+
     def test_ten_thousand_operators_are_as_many_bars_as_there_are_pixels(self):
         script = scripted.Script()
         script.timeline = lambda query: scripted.timeline(10000)
