@@ -167,7 +167,12 @@ export class OpTimeline {
         }
         this.pinned = true;
         this.bringIntoView(row);
-        this.select({row, i}, this.xOf((o.begin_ns + o.end_ns) / 2), row.y - this.box.scrollTop);
+        this.selectInPlace({row, i});
+    }
+
+    selectInPlace(found) {
+        const o = found.row.ops[found.i];
+        this.select(found, this.xOf((o.begin_ns + o.end_ns) / 2), found.row.y - this.box.scrollTop);
     }
 
     bringIntoView(row) {
@@ -191,6 +196,7 @@ export class OpTimeline {
     resize() {
         const width = this.box.clientWidth, ratio = devicePixelRatio || 1;
         if (!width || !this.model) return;
+        const moved = this.width !== width;
         this.width = width;
         this.viewHeight = Math.min(this.height, MOST_HEIGHT);
         this.space.style.height = `${this.height}px`;
@@ -199,6 +205,7 @@ export class OpTimeline {
         if (this.canvas.width !== pixels[0]) this.canvas.width = pixels[0];
         if (this.canvas.height !== pixels[1]) this.canvas.height = pixels[1];
         this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        if (moved && this.selected) this.selectInPlace(this.selected);
         this.redraw();
     }
 

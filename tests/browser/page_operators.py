@@ -117,6 +117,19 @@ class Operators(dashboard_page.Tests):
             self.until(page, hover)
             self.equal(self.linked(page), 2, "under the pointer")
 
+    def test_what_is_told_of_an_operator_fits_a_window_that_shrinks(self):
+        with self.server() as server:
+            page = self.open(server)
+            page.evaluate("document.querySelector('#timeline').focus()")
+            for _ in range(200):
+                page.press("n")
+            self.ok("/features/" in page.text("#tip"), page.text("#tip"))
+            page.call("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+            page.wait_for("innerWidth === 400 && document.querySelector('#timeline').clientWidth < 400")
+            self.view(page)
+            self.equal(page.sideways(), 0, "pixels too wide")
+            self.ok(not page.evaluate("document.querySelector('#tip').hidden"), "it is still told")
+
     def linked(self, page):
         self.view(page)
         return int(page.evaluate("document.querySelector('#timeline').dataset.linked"))
