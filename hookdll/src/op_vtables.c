@@ -84,6 +84,20 @@ static bool was_home(const uint8_t *base)
     return g_more_homes;
 }
 
+// Forgotten places that no search has to cross become empty again: twice around, since the last
+// place is followed by the first.
+static void sweep(void)
+{
+    for (uint32_t i = 2 * HK_VTABLE_SLOTS; i-- > 0;) {
+        hk_vtable *e = &g_vtables[i % HK_VTABLE_SLOTS];
+        if (atomic_load(&e->address) == FORGOTTEN &&
+            !atomic_load(&g_vtables[(i + 1) % HK_VTABLE_SLOTS].address)) {
+            atomic_store(&e->address, 0);
+            g_used--;
+        }
+    }
+}
+
 // Nothing can come through their entry points any more: what would call them and what they would
 // call lies in the module.
 void hk_vtables_forget(const uint8_t *base, size_t size)
@@ -94,6 +108,7 @@ void hk_vtables_forget(const uint8_t *base, size_t size)
     for (uint32_t i = 0; i < HK_VTABLE_SLOTS; i++)
         if (atomic_load(&g_vtables[i].address) - (uintptr_t)base < size)
             atomic_store(&g_vtables[i].address, FORGOTTEN);
+    sweep();
 }
 
 // ---------------------------------------------------------------------------------- swap, restore
