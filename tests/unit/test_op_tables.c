@@ -77,6 +77,15 @@ void tearDown(void)
     VirtualFree(g_base, 0, MEM_RELEASE);
 }
 
+// There is room for all.
+static uint32_t swap(void)
+{
+    bool full;
+    uint32_t swapped = hk_vtables_swap(&g_module, &full);
+    TEST_ASSERT_FALSE(full);
+    return swapped;
+}
+
 static void write_slot(uint32_t i, int slot, void *value)
 {
     DWORD old;
@@ -109,7 +118,7 @@ static const hk_vtable *called_by(void **vtable, int slot)
 static void test_swapped_and_put_back(void)
 {
     for (int round = 0; round < 3; round++) {
-        TEST_ASSERT_EQUAL_UINT32(COUNT, hk_vtables_swap(&g_module));
+        TEST_ASSERT_EQUAL_UINT32(COUNT, swap());
         check_protection();
         for (uint32_t i = 0; i < COUNT; i++) {
             void **before = (void **)(void *)(g_before + TABLES + i * TABLE_BYTES);
@@ -133,7 +142,7 @@ static void test_somebody_elses_vtables_stay_theirs(void)
     write_slot(5, 1, &theirs);
     write_slot(9, 0, &theirs);
     memcpy(g_before, g_base, sizeof g_before);
-    TEST_ASSERT_EQUAL_UINT32(COUNT - 2, hk_vtables_swap(&g_module));
+    TEST_ASSERT_EQUAL_UINT32(COUNT - 2, swap());
     TEST_ASSERT_EQUAL_PTR(&theirs, slots_of(5)[1]);
     TEST_ASSERT_EQUAL_MEMORY(g_before + TABLES + 5 * TABLE_BYTES, slots_of(5), TABLE_BYTES);
     TEST_ASSERT_EQUAL_PTR(&theirs, slots_of(9)[0]);
@@ -145,7 +154,7 @@ static void test_somebody_elses_vtables_stay_theirs(void)
 static void test_changed_behind_our_back(void)
 {
     static int theirs;
-    hk_vtables_swap(&g_module);
+    swap();
     write_slot(3, 1, &theirs);
     hk_vtables_restore(&g_module);
     TEST_ASSERT_EQUAL_PTR(&theirs, slots_of(3)[1]);
@@ -158,7 +167,7 @@ static void test_calls_find_their_way_for_ever(void)
 {
     void *object = slots_of(7);
     int calls = 0, status;
-    TEST_ASSERT_EQUAL_UINT32(COUNT, hk_vtables_swap(&g_module));
+    TEST_ASSERT_EQUAL_UINT32(COUNT, swap());
     hk_compute_fn *saved = (hk_compute_fn *)(uintptr_t)slots_of(7)[1];
     TEST_ASSERT_EQUAL_PTR(&status, saved(&object, &status, &calls));
     hk_vtables_restore(&g_module);
@@ -171,7 +180,7 @@ static void test_copied_vtable_works_like_the_original(void)
 {
     void *copy[5], *object = copy;
     int calls = 0, status;
-    hk_vtables_swap(&g_module);
+    swap();
     memcpy(copy, slots_of(7), sizeof copy);
     TEST_ASSERT_EQUAL_PTR(slots_of(7), (void *)atomic_load(&called_by(copy, 0)->address));
     TEST_ASSERT_EQUAL_PTR(&status, ((hk_compute_fn *)(uintptr_t)copy[1])(&object, &status, &calls));
@@ -179,12 +188,53 @@ static void test_copied_vtable_works_like_the_original(void)
     TEST_ASSERT_EQUAL_PTR(&status, ((hk_compute_fn *)(uintptr_t)copy[1])(&object, &status, &calls));
     TEST_ASSERT_EQUAL_INT(2, calls);
     // Copied, then swapped again: the copy leads to the same place.
-    hk_vtables_swap(&g_module);
+    swap();
     TEST_ASSERT_EQUAL_PTR(copy[1], slots_of(7)[1]);
     hk_vtables_restore(&g_module);
 }
 
+// At another address each time, as runtimes that are loaded again are.
+static void test_unloaded_modules_give_their_places_back(void)
+{
+    uint8_t *blocks[HK_VTABLE_SLOTS / COUNT + 1];
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        int object = 0;
+        TEST_ASSERT_EQUAL_UINT32(COUNT, swap());
+        TEST_ASSERT_NOT_NULL(hk_kernel_take_up(&object, called_by(slots_of(7), 1), 1));
+        hk_vtables_restore(&g_module);
+        hk_vtables_forget(g_base, PAGES * PAGE);
+        TEST_ASSERT_NULL(hk_kernel_find(&object, 1));
+        blocks[i] = g_base;
+        setUp();
+    }
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        VirtualFree(blocks[i], 0, MEM_RELEASE);
+}
+
 // ---------------------------------------------------------------------------------------- kernels
+
+static void test_shapes_that_were_told(void)
+{
+    static hk_vtable vtable;
+    int object = 0;
+    hk_kernel *k = hk_kernel_take_up(&object, &vtable, 1);
+    for (uint32_t set = 1; set <= HK_KERNEL_SETS + 1; set++) {
+        TEST_ASSERT_FALSE(hk_kernel_is_described(k, set));
+        hk_kernel_described(k, set);
+        TEST_ASSERT_TRUE(hk_kernel_is_described(k, set));
+    }
+    TEST_ASSERT_FALSE(hk_kernel_is_described(k, 1)); // the oldest
+    TEST_ASSERT_TRUE(hk_kernel_is_described(k, 2));
+    static const uint32_t pauses[] = {1, 2, 4, 8, 16, 32, 64, 64};
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        uint32_t waited = 0;
+        hk_kernel_undescribed(k);
+        while (hk_kernel_waits(k))
+            waited++;
+        TEST_ASSERT_EQUAL_UINT32(pauses[i], waited);
+    }
+    hk_kernels_clear();
+}
 
 static void test_kernel_is_found_until_retired(void)
 {
@@ -303,6 +353,8 @@ int main(void)
     RUN_TEST(test_changed_behind_our_back);
     RUN_TEST(test_calls_find_their_way_for_ever);
     RUN_TEST(test_copied_vtable_works_like_the_original);
+    RUN_TEST(test_unloaded_modules_give_their_places_back);
+    RUN_TEST(test_shapes_that_were_told);
     RUN_TEST(test_kernel_is_found_until_retired);
     RUN_TEST(test_kernels_of_many_threads);
     RUN_TEST(test_memory_that_is_not_there);
