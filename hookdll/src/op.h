@@ -70,8 +70,11 @@ void hk_vtables_restore(hk_op_module *module);
 
 // ----------------------------------------------------------------------------------------- kernels
 
-#define HK_KERNEL_SETS 64u // sets of session inputs for which its shapes are known to be told
-#define HK_SET_UNTOLD  UINT32_MAX
+// A model whose inputs grow with each run (a decoder's) would have its shapes read for ever.
+#define HK_KERNEL_TELLS 256u // after so many times its shapes are told after pauses only,
+#define HK_KERNEL_PAUSE 15u  // so many executions with new inputs
+#define HK_KERNEL_SETS  64u  // sets of session inputs for which its shapes are known to be told
+#define HK_SET_UNTOLD   UINT32_MAX
 
 typedef struct hk_kernel {
     _Alignas(HK_CACHE_LINE) _Atomic(uintptr_t) self; // 0: retired

@@ -118,8 +118,10 @@ void hk_kernel_described(hk_kernel *k, uint32_t set)
     AcquireSRWLockExclusive(&k->lock);
     if (!is_described(k, set))
         k->described[k->described_count++ % HK_KERNEL_SETS] = set;
+    bool often = k->described_count >= HK_KERNEL_TELLS;
     ReleaseSRWLockExclusive(&k->lock);
     atomic_store(&k->losses, 0);
+    atomic_store(&k->wait, often ? HK_KERNEL_PAUSE : 0);
     atomic_store(&k->set, set);
 }
 

@@ -31,7 +31,7 @@ if(WIN32)
     target_include_directories(test_etw_journal PRIVATE ${hookdll_src})
     target_link_libraries(test_etw_journal PRIVATE hook_flags)
     ortscope_test(test_tap_provider SOURCES test_tap_provider.c ${hookdll_src}/tap_provider.c
-                  LIBS tl_producer ntdll)
+                  LIBS hk_tap tl_producer ntdll)
     target_include_directories(test_tap_provider PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_provider PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}

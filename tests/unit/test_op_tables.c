@@ -225,6 +225,12 @@ static void test_shapes_that_were_told(void)
     }
     TEST_ASSERT_FALSE(hk_kernel_is_described(k, 1)); // the oldest
     TEST_ASSERT_TRUE(hk_kernel_is_described(k, 2));
+    TEST_ASSERT_FALSE(hk_kernel_waits(k));
+    for (uint32_t set = 1000; k->described_count < HK_KERNEL_TELLS; set++)
+        hk_kernel_described(k, set);
+    for (uint32_t i = 0; i < HK_KERNEL_PAUSE; i++)
+        TEST_ASSERT_TRUE(hk_kernel_waits(k));
+    TEST_ASSERT_FALSE(hk_kernel_waits(k));
     static const uint32_t pauses[] = {1, 2, 4, 8, 16, 32, 64, 64};
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         uint32_t waited = 0;
