@@ -76,7 +76,7 @@ target_include_directories(dep_civetweb SYSTEM PRIVATE
     ${CMAKE_BINARY_DIR}/deps/civetweb ${CMAKE_SOURCE_DIR}/dashboard/tls ${deps_src}/civetweb/src)
 target_compile_definitions(dep_civetweb PRIVATE
     USE_WEBSOCKET USE_IPV6 USE_MBEDTLS NO_SSL NO_CGI NO_FILES NO_CACHING NDEBUG
-    SOCKET_TIMEOUT_QUANTUM=100) # ms until its threads notice that they are to end
+    SOCKET_TIMEOUT_QUANTUM=250) # ms until its threads notice that they are to end
 target_link_libraries(dep_civetweb PUBLIC da_tls)
 if(WIN32)
     target_link_libraries(dep_civetweb PUBLIC ws2_32)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // CivetWeb, and what we want to know of a connection that it keeps for itself.
+#ifdef _WIN32
+#include "patient_select.h"
+#define select da_patient_select
+#endif
 #include "civetweb.c"
 
 #include "connection.h"

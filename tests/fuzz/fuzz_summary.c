@@ -98,13 +98,13 @@ static void add_block(an_summary *s, an_ops *ops, const tm_reader *reader, input
 
 static void print(const an_summary *s, const tm_reader *reader)
 {
-    vw_summary_choice all = {.all = true, .energy = {400, 1e9}};
+    vw_summary_choice all = {.all = true, .grams_per_kwh = 400};
     vw_io io = {.stream = CM_STDOUT, .unicode = true, .width = 80};
     cm_out_init_memory(&io.out);
     vw_summary_text(&io, s, tm_reader_header(reader), &all);
     vw_summary_csv(&io, s);
     cm_out_clear(&io.out);
-    vw_summary_json(&io, s, &all.energy);
+    vw_summary_json(&io, s, all.grams_per_kwh);
     for (const char *p = cm_out_string(&io.out); *p; p++)
         if ((unsigned char)*p < 0x20 && *p != '\n')
             abort();

@@ -144,7 +144,7 @@ def serve_attaches(c):
 def over_tls(c):
     """run --live and serve FILE with certificate and key: requests, a stream, many at once, broken
     handshakes; a wrong pair is refused before the program starts."""
-    made = certificates.Certificates(c.folder + "/certificates")
+    made = certificates.Certificates(os.path.join(h.ROOT, c.folder, "certificates"))
     trace, stop = c.folder + "/tls.ortl", c.folder + "/stop"
     node = h.node_arguments(looping.VERSION, "--stop-file", stop, "--seconds", h.FOREVER, "--exit-code", 5)
     run = [h.ORTSCOPE, "run", "-q", "--live", "--no-open", "-o", trace]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "../net_system.h"
 
+#include "patient_select.h"
+
 #include <limits.h>
 #include <stdio.h>
 
@@ -89,7 +91,8 @@ bool da_net_ready(da_socket s, bool to_write, uint32_t ms)
     FD_ZERO(&failed);
     FD_SET(s, &wanted);
     FD_SET(s, &failed);
-    return select(0, to_write ? NULL : &wanted, to_write ? &wanted : NULL, &failed, &time) > 0;
+    return da_patient_select(0, to_write ? NULL : &wanted, to_write ? &wanted : NULL, &failed,
+                             &time) > 0;
 }
 
 bool da_net_connected(da_socket s)
