@@ -168,7 +168,7 @@ def over_tls(c):
     client = opened(server, authority=made["ec.pem"])
     for path in shapes.get_paths():
         c.equal("as documented: " + path, shapes.check_get(client, path), [])
-    with open(trace, "rb") as file:
+    with open(os.path.join(h.ROOT, trace), "rb") as file:
         c.equal("a download", client.ask("GET", "/api/v1/export?format=ortl")[2], file.read())
     c.true("no page without TLS", b"HTTP/1" not in client.raw(b"GET / HTTP/1.1\r\n\r\n"))
     silent = [client.connect(plain=True) for _ in range(5)]
