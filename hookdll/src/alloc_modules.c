@@ -183,17 +183,20 @@ hk_alloc_module *hk_alloc_module_of(const uint8_t *base)
     return NULL;
 }
 
-const char *hk_alloc_arm(hk_module *runtime)
+const char *hk_alloc_arm(uint8_t *base, hk_module *runtime)
 {
-    if (!(g_hk.flags & ORT_HOOK_ALLOC_STATS) || hk_alloc_module_of(runtime->base))
+    if (!(g_hk.flags & ORT_HOOK_ALLOC_STATS) || hk_alloc_module_of(base))
         return NULL;
+    if (!hk_alloc_module_of(runtime->base) && base != runtime->base)
+        return "those of its runtime are not";
     hk_alloc_module *m = hk_alloc_module_of(NULL);
     if (!m)
         return "too many modules with allocators are loaded";
-    uint8_t *base = runtime->base;
     if (!hk_image_scan(&m->scan, base))
-        return "this runtime's image can't be read";
-    const char *problem = hk_scan_allocators(&m->scan, runtime->minor, &m->found);
+        return "its image can't be read";
+    const char *problem = base == runtime->base
+                              ? hk_scan_allocators(&m->scan, runtime->minor, &m->found)
+                              : hk_scan_provider_allocators(&m->scan, runtime->minor, &m->found);
     if (problem)
         return problem;
     m->base = base;
@@ -216,6 +219,18 @@ void hk_alloc_disarm(void)
         }
 }
 
+// A provider whose runtime is gone is left alone.
+static void let_go_of_providers(const uint8_t *runtime)
+{
+    for (int i = 0; i < HK_MODULES_MAX; i++) {
+        hk_alloc_module *m = &g_modules[i];
+        if (m->base && m->base != runtime && m->runtime->base == runtime) {
+            restore(m);
+            m->base = NULL;
+        }
+    }
+}
+
 void hk_alloc_forget(const uint8_t *base, size_t size)
 {
     hk_module *runtime = base ? hk_module_slot(base) : NULL;
@@ -226,6 +241,8 @@ void hk_alloc_forget(const uint8_t *base, size_t size)
         m->base = NULL;
         hk_arenas_forget(m);
     }
+    if (base)
+        let_go_of_providers(base);
     for (size_t i = 0; i < HK_ALLOC_CLASSES; i++)
         if (atomic_load(&g_classes[i].address) - (uintptr_t)base < size)
             atomic_store(&g_classes[i].address, 0);

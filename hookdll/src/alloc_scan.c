@@ -57,6 +57,14 @@ static void add(hk_allocators *out, uint32_t rva, bool is_arena)
     out->is_arena[out->count++] = is_arena;
 }
 
+static void add_concrete(const hk_scan *s, const hk_scan_list *all, const hk_scan_list *arenas,
+                         hk_allocators *out)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (hk_scan_is_allocator(s, &out->slots, all->rvas[i]) && !is_wrapper(s, all->rvas[i]))
+            add(out, all->rvas[i], contains(arenas, all->rvas[i]));
+}
+
 const char *hk_scan_allocators(const hk_scan *s, int minor, hk_allocators *out)
 {
     uint32_t named_rvas[HK_ALLOCATORS_MAX], arena_rvas[HK_ALLOCATORS_MAX], function;
@@ -75,9 +83,21 @@ const char *hk_scan_allocators(const hk_scan *s, int minor, hk_allocators *out)
         if (out->by_name ? !contains(&named, arenas.rvas[i])
                          : !hk_scan_is_mentioned(s, arenas.rvas[i]))
             return "the two ways to find this runtime's allocators contradict each other";
-    const hk_scan_list *all = out->by_name ? &named : &arenas;
-    for (size_t i = 0; i < all->count; i++)
-        if (hk_scan_is_allocator(s, &out->slots, all->rvas[i]) && !is_wrapper(s, all->rvas[i]))
-            add(out, all->rvas[i], contains(&arenas, all->rvas[i]));
+    add_concrete(s, out->by_name ? &named : &arenas, &arenas, out);
+    return NULL;
+}
+
+const char *hk_scan_provider_allocators(const hk_scan *s, int minor, hk_allocators *out)
+{
+    uint32_t rvas[HK_ALLOCATORS_MAX];
+    hk_scan_list named = {rvas, 0, HK_ALLOCATORS_MAX}, no_arenas = {0};
+    memset(out, 0, sizeof *out);
+    out->slots = minor < STREAMS_MINOR ? g_slots : g_slots_with_streams;
+    out->by_name = hk_scan_rtti(s, g_class, out->slots.count, &named) == HK_SCAN_OK;
+    if (!out->by_name)
+        return "it names no allocators of its own";
+    if (named.count > named.capacity)
+        return "it has more kinds of allocators than can be followed";
+    add_concrete(s, &named, &no_arenas, out);
     return NULL;
 }

@@ -25,3 +25,6 @@ bool hk_scan_is_read_only(const hk_scan *s, uint32_t rva);
 
 // `minor` is the Y of version 1.Y. NULL, or why nothing can be said for sure.
 const char *hk_scan_allocators(const hk_scan *s, int minor, hk_allocators *out);
+
+// The same for a provider's DLL, whose arenas are the runtime's: a device's allocators, by name.
+const char *hk_scan_provider_allocators(const hk_scan *s, int minor, hk_allocators *out);

@@ -223,7 +223,8 @@ void hk_ops_clear(void); // after all threads have left: no kernel is known any 
 void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack);
 
 // alloc_modules.c: allocations. All with g_hk.lock held.
-const char *hk_alloc_arm(hk_module *runtime); // NULL, or why allocations are not (all) seen
+// NULL, or why allocations are not (all) seen. `base` is the runtime's own or that of a provider.
+const char *hk_alloc_arm(uint8_t *base, hk_module *runtime);
 void hk_alloc_disarm(void);
 void hk_alloc_forget(const uint8_t *base, size_t size); // unloaded, as hk_ops_forget
 void hk_alloc_clear(void); // after all threads have left: nothing is known any more

@@ -258,7 +258,7 @@ static void arm(uint8_t *base, const uint16_t *path, size_t path_units)
             // Operators first: a run that is seen to begin is seen with all of them.
             no_ops = hk_ops_arm(base, m);
             no_events = hk_tap_arm(m);
-            no_alloc = hk_alloc_arm(m);
+            no_alloc = hk_alloc_arm(base, m);
             hk_detour_reason reason = intercept(m, outcomes);
             if (reason != HK_DETOUR_OK)
                 problem = hk_detour_reason_text(reason);

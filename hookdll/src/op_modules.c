@@ -49,7 +49,8 @@ static const char *search(hk_op_module *o)
         return problem_of(HK_KERNELS_UNCLEAR);
     const char *problem =
         problem_of(hk_scan_kernels(&o->scan, first, second, VTABLES_MAX, &count, &found));
-    if (!problem && count < EXPECTED_MIN && o->runtime)
+    bool is_whole = o->runtime && o->runtime->base == o->base; // not a provider's kernels only
+    if (!problem && count < EXPECTED_MIN && is_whole)
         problem = problem_of(HK_KERNELS_UNCLEAR);
     if (problem)
         return problem;
@@ -111,10 +112,24 @@ void hk_ops_disarm(void)
         }
 }
 
+// Who spoke for a provider's kernels is gone: they are left alone.
+static void let_go_of_providers(const uint8_t *runtime)
+{
+    for (int i = 0; i < MODULES_MAX; i++) {
+        hk_op_module *o = &g_modules[i];
+        if (o->base && o->base != runtime && o->runtime && o->runtime->base == runtime) {
+            hk_vtables_restore(o);
+            release(o);
+        }
+    }
+}
+
 void hk_ops_forget(const uint8_t *base, size_t size)
 {
     hk_op_module *o = base ? module_of(base) : NULL;
     if (o)
         release(o);
+    if (base)
+        let_go_of_providers(base);
     hk_vtables_forget(base, size);
 }

@@ -71,35 +71,75 @@ void hk_tell_problem_in(const hk_module *m, const char *what, const char *why)
     hk_tell_problem(TL_LEVEL_WARNING, text, why);
 }
 
+// A provider's DLL works for the runtime that loaded it. It does not say which that is: where there
+// are several, nobody is asked about its kernels.
+static hk_module *sole_runtime(void)
+{
+    hk_module *sole = NULL;
+    for (int i = 0; i < HK_MODULES_MAX; i++) {
+        hk_module *m = &g_hk.modules[i];
+        if (!m->base || !m->armed || !m->api)
+            continue;
+        if (sole)
+            return NULL;
+        sole = m;
+    }
+    return sole;
+}
+
+typedef struct reasons {
+    const char *ops, *shapes, *events, *alloc;
+} reasons;
+
+static void arm_provider(uint8_t *base, reasons *no)
+{
+    hk_module *runtime = sole_runtime();
+    no->ops = hk_ops_arm(base, runtime);
+    if (runtime)
+        no->alloc = hk_alloc_arm(base, runtime);
+    else
+        no->shapes = no->alloc = "which of the loaded runtimes it belongs to is not known";
+}
+
+// ONNX Runtime as a whole.
+static void arm_hidden(hk_module *m, bool has_kernels, reasons *no)
+{
+    if (has_kernels)
+        no->ops = hk_ops_arm(m->base, NULL);
+    hk_module_intercept_inside(m);
+    no->events = g_hk.flags & ORT_HOOK_ORT_EVENTS
+                     ? hk_tap_arm(m)
+                     : "it has no C API, and listening to its own events is off";
+    no->alloc = "it has no C API to tell its version by";
+}
+
 void hk_hidden_arm(uint8_t *base, const uint16_t *path, size_t path_units)
 {
     finding found = look_into(base, path, path_units);
     if (!found.provider && !found.kernels)
         return;
-    const char *no_ops = NULL, *no_events = NULL;
-    bool taken = false;
+    reasons no = {0};
     AcquireSRWLockExclusive(&g_hk.lock);
     hk_module *m = hk_module_slot(base);
     if (m && !m->armed && (atomic_load(&g_hk.epoch) & 1)) {
         set_up(m, base, path, path_units);
-        taken = true;
-        if (found.kernels)
-            no_ops = hk_ops_arm(base, NULL);
-        if (found.provider) {
-            hk_module_intercept_inside(m);
-            no_events = hk_tap_arm(m);
-        }
+        if (found.provider)
+            arm_hidden(m, found.kernels, &no);
+        else
+            arm_provider(base, &no);
     }
     ReleaseSRWLockExclusive(&g_hk.lock);
     if (!m)
         hk_tell_problem(TL_LEVEL_ERROR, "An ONNX Runtime is not recorded: ",
                         "more are loaded than can be followed at once (8)");
-    if (no_ops)
-        hk_tell_problem_in(m, "Operators are not recorded in ", no_ops);
-    if (taken && found.provider && !(g_hk.flags & ORT_HOOK_ORT_EVENTS))
-        no_events = "it has no C API, and listening to its own events is off";
-    if (no_events)
-        hk_tell_problem_in(m, "Runs are not recorded in ", no_events);
+    if (no.ops)
+        hk_tell_problem_in(m, "Operators are not recorded in ", no.ops);
+    else if (no.shapes && (g_hk.flags & ORT_HOOK_OPS))
+        hk_tell_problem_in(m, "Shapes of operators are not recorded in ", no.shapes);
+    if (no.events)
+        hk_tell_problem_in(m, "Runs are not recorded in ", no.events);
+    if (no.alloc && (g_hk.flags & ORT_HOOK_ALLOC_STATS))
+        hk_tell_problem_in(m, "Allocations are not recorded in ", no.alloc);
 }
 
 bool hk_hidden_note(hk_module *m, hk_tap_text version)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What an operator of the program's own takes from the C API's allocators is its run's: by
 AllocatorAlloc, straight through the functions in the allocator's struct, and from the session's
-allocator; launched, and in a session that was there before us."""
+allocator; launched, and in a session that was there before us. Through such an operator also run
+kernels of a DLL that is no runtime, as a provider's are."""
 import collections
 
 import harness as h
@@ -52,7 +53,77 @@ def custom_operator(checker, version):
     check("attached", h.load(trace), plain)
 
 
+def provider_rows(timeline):
+    """Rows of the provider's kernel and of the operator's own, in that order."""
+    kernels = timeline.rows("kernel")
+    inner = [k for k in kernels if k["kernel_class"] == "onnxruntime::cuda::Probe"]
+    outer = [k for k in kernels if k["op_type"] == "Taker" and k not in inner]
+    return inner, outer
+
+
+def provider_dll(checker, version):
+    """Kernels in a DLL of their own, as CUDA's are: the runtime that is there speaks for them."""
+    size, runs = 10000 if version == "1.30.0" else 0, 5  # its allocator's functions are 1.30's
+
+    def command(*more):
+        return [h.BIN + "/odd_custom_op.exe", h.dll(version), "build/integration/models/taker.onnx", runs, size,
+                "provider:" + h.BIN + "/odd_provider.dll", *more]
+
+    def check(name, timeline):
+        inner, outer = provider_rows(timeline)
+        checker.equal(name + ": the provider's kernel is one", (len(inner), len(outer)), (1, 1))
+        for key in ("node", "op_type", "session", "module"):
+            checker.equal(name + ": its " + key, inner[0][key], outer[0][key])
+        shapes = {row["kernel"]: row for row in timeline.rows("kernel_shape")}
+        for key in ("inputs", "outputs", "activation_bytes", "output_bytes"):
+            checker.equal(name + ": its " + key, shapes[inner[0]["kernel"]][key], shapes[outer[0]["kernel"]][key])
+        checker.true(name + ": and they are known", shapes[inner[0]["kernel"]]["inputs"])
+        ops = collections.Counter((row["kernel"], row["depth"]) for row in timeline.rows("op"))
+        checker.equal(name + ": it ran inside the operator",
+                      (ops[inner[0]["kernel"], 1], ops[outer[0]["kernel"], 0]), (runs, runs))
+        if not size:
+            return
+        devices = [row for row in timeline.rows("allocator") if row["allocator_class"] == "onnxruntime::CUDAAllocator"]
+        checker.equal(name + ": the device's allocator", [row["name"] for row in devices], ["Cuda"])
+        checker.equal(name + ": what was taken from it",
+                      collections.Counter((row["allocator"], row["kernel"], row["bytes"], row["action"])
+                                          for row in timeline.rows("alloc") if row["bytes"] == size),
+                      {(devices[0]["allocator"], inner[0]["kernel"], size, action): runs
+                       for action in (ALLOCATED, RELEASED)})
+
+    timeline, report = recorded(checker, "launched", command(), "--alloc", "all")
+    checker.equal("it ran", report["computed"], runs)
+    check("launched", timeline)
+    checker.equal("nothing is said to be missing",
+                  [row["message"] for row in timeline.rows("log") if "odd_provider" in row["message"]], [])
+    target = Talking(checker, "target", command("wait"))
+    pid = int(target.answer(r"pid (\d+)"))
+    trace = checker.folder + "/attached.ortl"
+    collector = h.attach(checker.folder, "attach", pid, trace, "-q", "--alloc", "all")
+    target.tell("go")
+    checker.equal("attached: both end well", (target.finish(), collector.wait()), (0, 0))
+    check("attached", h.load(trace))
+
+
+def provider_of_which(checker):
+    """Two runtimes: nobody knows which one the provider works for, so neither is asked about it."""
+    trace = checker.folder + "/two.ortl"
+    program = h.ortscope(checker.folder, "two", "run", "-q", "-o", trace, "--alloc", "all", "--",
+                         h.BIN + "/odd_custom_op.exe", h.dll("1.30.0"), "build/integration/models/taker.onnx", 5,
+                         10000, "provider:" + h.BIN + "/odd_provider.dll", "also:" + h.dll("1.20.1"))
+    checker.equal("the exit code passes through", program.code, 0)
+    timeline = h.load(trace)
+    inner, outer = provider_rows(timeline)
+    checker.equal("the kernel is seen", (len(inner), len(outer)), (1, 1))
+    checker.equal("as the operator that it is", inner[0]["op_type"], "Taker")
+    checker.equal("its executions too", sum(row["kernel"] == inner[0]["kernel"] for row in timeline.rows("op")), 5)
+    told = [row["message"] for row in timeline.rows("log") if "odd_provider.dll" in row["message"]]
+    checker.equal("what is missing is said", sorted(m.split(" in ")[0] for m in told),
+                  ["Allocations are not recorded", "Shapes of operators are not recorded"])
+
+
 TESTS = [of_version(custom_operator, v) for v in ("1.15.0", "1.20.1", "1.30.0")]
+TESTS += [of_version(provider_dll, v) for v in ("1.15.0", "1.30.0")] + [provider_of_which]
 
 if __name__ == "__main__":
     h.run_tests("test_custom_op", TESTS)

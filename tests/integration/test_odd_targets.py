@@ -182,6 +182,34 @@ def hooked_over(checker):
     checker.equal("no call came back to its own hook", target.finish(), 5)
 
 
+def held_inside(checker):
+    """A thread that was stopped inside the hook when the capture ended may hold a lock of ours: no
+    new capture begins before it is out. Where a thread stops is chance, so there are a few attempts."""
+    target = Talking(checker, "target", [program("odd_held"), h.dll("1.30.0"), MODEL])
+    pid = int(target.answer(r"pid (\d+)"))
+    for i in range(1, 9):
+        first = h.attach(checker.folder, "attach-%d" % i, pid, "%s/%d.ortl" % (checker.folder, i), "--alloc", "all")
+        target.tell("hold")
+        checker.equal("attempt %d: the thread is held" % i, target.answer("holds|never inside", i), "holds")
+        left = h.ortscope(checker.folder, "detach-%d" % i, "detach", pid)
+        checker.equal("attempt %d: both end well" % i, (left.code, first.wait()), (0, 0))
+        second = h.ortscope(checker.folder, "again-%d" % i, "attach", pid, "--duration", "100ms", "-o",
+                            "%s/again-%d.ortl" % (checker.folder, i))
+        target.tell("go")
+        target.answer("goes on, was held 1 times", i)
+        if second.code:
+            break
+    checker.equal("a capture while it is held is refused", second.code, 1)
+    checker.true("and the reason is told", "was stopped inside the hook" in second.err, second.err)
+    trace = checker.folder + "/third.ortl"
+    third = h.ortscope(checker.folder, "third", "attach", pid, "--duration", "300ms", "-o", trace)
+    checker.equal("afterwards one begins as ever", third.code, 0)
+    timeline = h.load(trace)
+    check_whole(checker, "afterwards", timeline)
+    checker.true("with runs and operators", timeline.rows("run") and timeline.rows("op"))
+    checker.equal("the program ends as it would", target.finish(), 5)
+
+
 def guarded_pages_and_many_slots(checker):
     """a program that can't read all of its own image, and has many thread-local slots"""
     target = Talking(checker, "target", [program("odd_guarded"), h.dll(h.NEWEST), MODEL])
@@ -257,7 +285,8 @@ def ortscope_stands_still(checker):
 
 
 TESTS = [output_without_a_value, outputs_of_bindings_are_asked_for_once, proxy_before_the_runtime,
-         sessions_released_as_threads_end, hooked_over, guarded_pages_and_many_slots,
+         sessions_released_as_threads_end, hooked_over, held_inside,
+         guarded_pages_and_many_slots,
          last_thread_ends_the_process, ortscope_stands_still]
 
 if __name__ == "__main__":

@@ -80,6 +80,8 @@ def check_hidden(checker, what, timeline, version, source):
                   {source})
     checker.equal(what + ": every operator has its run",
                   [op for op in of_runs(timeline) if op["flags"] or not op["run"]][:1], [])
+    checker.equal(what + ": that allocations are missing is said",
+                  sum("Allocations are not recorded" in row["message"] for row in timeline.rows("log")), 1)
 
 
 def launched(checker, version):

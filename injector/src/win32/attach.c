@@ -225,7 +225,8 @@ static cm_status result_of_attach(inj_target *target, DWORD code)
     case ORT_HOOK_THREAD_LEFT:
         return cm_fail(CM_FAILED,
                        "a thread of process %u was stopped inside the hook when an earlier capture "
-                       "ended; to record the program again, restart it",
+                       "ended, and is there still; let it go on if a debugger holds it, else "
+                       "restart the program to record it again",
                        (unsigned)target->pid);
     case ORT_HOOK_NO_MEMORY:
         return cm_fail(CM_NO_MEMORY, "process %u has no memory left for the hook",

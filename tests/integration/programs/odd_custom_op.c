@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// odd_custom_op RUNTIME.dll MODEL RUNS BYTES [wait] [FOLDER]: an operator of the program's own.
-// Each time it takes BYTES from the C API's allocator by AllocatorAlloc, twice as many from the
-// same allocator by the functions in its struct, and three times as many from the session's; it
-// gives all back, each the other way round. With "wait" the session is there first: prints the
-// process's number and goes on after a line on standard input. Prints how often the operator ran.
+// odd_custom_op RUNTIME.dll MODEL RUNS BYTES [wait] [provider:DLL] [also:RUNTIME.dll]: an operator
+// of the program's own. Each time it takes BYTES from the C API's allocator by AllocatorAlloc,
+// twice as many from the same allocator by the functions in its struct, and three times as many
+// from the session's; it gives all back, each the other way round. With a provider's DLL
+// (odd_provider.c) the operator does its work by a kernel of that DLL instead, which takes BYTES
+// from an allocator of its own. "also" loads one more runtime first. With "wait" the session is
+// there first: prints the process's number and goes on after a line on standard input. Prints how
+// often the operator ran.
 #include "odd_ort.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
 typedef struct OrtKernelContext OrtKernelContext;
+typedef struct OrtKernelInfo OrtKernelInfo;
 
 // As onnxruntime_c_api.h has it.
 struct OrtAllocator {
@@ -49,10 +54,17 @@ static void must(OrtStatus *status)
     ExitProcess(9);
 }
 
+// What a provider's DLL does; NULL without one.
+typedef void compute_with_fn(const void *info, void *context, size_t bytes);
+static compute_with_fn *g_compute_with;
+
+// Made by ORT, released by destroy_kernel().
 static void *create_kernel(const custom_op *op, const void *api, const void *info)
 {
-    (void)op, (void)api, (void)info;
-    return &g_bytes;
+    OrtKernelInfo *kept = NULL;
+    (void)op, (void)api;
+    must(ort.call.CopyKernelInfo(info, &kept)); // ORT's own is gone after this
+    return kept;
 }
 
 static const char *name_of(const custom_op *op)
@@ -87,7 +99,7 @@ static int required(const custom_op *op, size_t index)
 
 static void destroy_kernel(void *kernel)
 {
-    (void)kernel;
+    ort.call.ReleaseKernelInfo(kernel);
 }
 
 static void take_and_release(const OrtKernelContext *context)
@@ -110,8 +122,9 @@ static void compute(void *kernel, OrtKernelContext *context)
     const int64_t one = 1;
     OrtValue *out = NULL;
     void *data = NULL;
-    (void)kernel;
-    if (g_bytes)
+    if (g_compute_with)
+        g_compute_with(kernel, context, g_bytes);
+    else if (g_bytes)
         take_and_release(context);
     must(ort.call.KernelContext_GetOutput(context, 0, &one, 1, &out));
     must(ort.call.GetTensorMutableData(out, &data));
@@ -124,6 +137,16 @@ static void wait_for_a_line(void)
     fflush(stdout);
     if (getchar() == EOF)
         ExitProcess(7);
+}
+
+static void load_provider(const wchar_t *path)
+{
+    HMODULE provider = LoadLibraryW(path);
+    g_compute_with =
+        provider ? (compute_with_fn *)(uintptr_t)GetProcAddress(provider, "odd_provider_compute")
+                 : NULL;
+    if (!g_compute_with)
+        ExitProcess(8);
 }
 
 int wmain(int argc, wchar_t **argv);
@@ -140,7 +163,16 @@ int wmain(int argc, wchar_t **argv)
     const int64_t one = 1;
     const char *names[] = {"X", "Y"};
     g_bytes = (size_t)wcstol(argv[4], NULL, 10);
+    bool waits = false;
+    for (int i = 5; i < argc; i++)
+        if (wcsncmp(argv[i], L"also:", 5) == 0 && !LoadLibraryW(argv[i] + 5))
+            return 3;
     odd_load(&ort, argv[1], argv[2]);
+    for (int i = 5; i < argc; i++) {
+        waits |= wcscmp(argv[i], L"wait") == 0;
+        if (wcsncmp(argv[i], L"provider:", 9) == 0)
+            load_provider(argv[i] + 9);
+    }
     must(ort.call.CreateCustomOpDomain("test", &domain));
     must(ort.call.CustomOpDomain_Add(domain, &op));
     must(ort.call.AddCustomOpDomain(ort.options, domain));
@@ -148,7 +180,7 @@ int wmain(int argc, wchar_t **argv)
     must(ort.call.CreateTensorWithDataAsOrtValue(g_cpu, &number, sizeof number, &one, 1, ORT_FLOAT,
                                                  &in));
     OrtSession *session = odd_session(&ort);
-    if (argc > 5 && wcscmp(argv[5], L"wait") == 0)
+    if (waits)
         wait_for_a_line();
     for (long i = 0; i < wcstol(argv[3], NULL, 10); i++) {
         OrtValue *out = NULL;

@@ -31,6 +31,7 @@ typedef struct OrtArenaCfg OrtArenaCfg;
 typedef struct OrtCustomOpDomain OrtCustomOpDomain;
 struct custom_op;
 struct OrtKernelContext;
+struct OrtKernelInfo;
 
 typedef void (*ort_slot)(void);
 
@@ -161,6 +162,9 @@ typedef struct ort_env_options {
     X(192, 10, OrtStatus *, HasValue, (const OrtValue *, int *)) \
     X(216, 12, OrtStatus *, SessionOptionsAppendExecutionProvider, \
       (OrtSessionOptions *, const char *, const char *const *, const char *const *, size_t)) \
+    X(217, 12, OrtStatus *, CopyKernelInfo, \
+      (const struct OrtKernelInfo *, struct OrtKernelInfo **)) \
+    X(218, 12, void, ReleaseKernelInfo, (struct OrtKernelInfo *)) \
     X(253, 15, OrtStatus *, KernelContext_GetAllocator, \
       (const struct OrtKernelContext *, const OrtMemoryInfo *, OrtAllocator **)) \
     X(260, 16, OrtStatus *, RunAsync, \
