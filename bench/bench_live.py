@@ -6,9 +6,14 @@ Late is a run from its end, as the hook noted it, to the moment at which somebod
 of this machine (`last_run.end_utc_ms`). "Newest run": of each message the newest run in it, so what
 somebody sees is so old; its aim is 100 ms. "Every run" adds the wait for the next message, which is up to
 100 ms at 10 Hz whatever anybody does. A client has a message when its last byte was read; the page has it
-after the frame in which its gauge shows the message's number of runs.
+after the frame in which its gauge shows the message's number of runs. Beside it a program that does nothing
+but sleep tells how late this machine wakes anybody up: nothing can be earlier than that.
 
-    bench_live.py FILE SECONDS    ten clients of the server whose messages the file has; tell what they got
+What the server costs the target is measured with the target on a processor of its own and everything else
+on the others: what ten clients take of the same processor would be their cost, not the server's.
+
+    bench_live.py clients FILE COUNT SECONDS    clients of the server whose address the file has; tell what they got
+    bench_live.py timer SECONDS                 how late a sleep of 10 ms ends, in ms
 """
 import json
 import os
@@ -18,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from bench_sample import linux_pid, wait_for
+from bench_sample import linux_pid, wait_for, wine_server
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[1:1] = [os.path.join(ROOT, "tests", "live"), os.path.join(ROOT, "tests", "browser")]
@@ -75,11 +80,16 @@ class Reader:
         self.times, self.newest, self.every, self.last_run = [], [], [], {}
 
     def read(self):
-        self.stream.rest += self.stream.socket.recv(1 << 20)
+        part = self.stream.socket.recv(1 << 20)
+        if not part:
+            raise SystemExit("a client was disconnected")
+        self.stream.rest += part
         now = time.time()
         while self._whole():
             opcode, data = self.stream.frame()
-            if opcode == 1:
+            if opcode == 9:
+                self.stream.send(data, opcode=10)  # who answers no ping is disconnected
+            elif opcode == 1:
                 self.times.append(now)
                 if self.looks:
                     self._look(json.loads(data), now * 1000)
@@ -112,10 +122,10 @@ class Reader:
             self.newest.append(now_ms - max(ends))
 
 
-def read_with_clients(path, seconds):
+def read_with_clients(path, count, seconds):
     with open(path, encoding="utf-8") as file:
         client = live.Client(file.read())
-    readers = [Reader(client, i == 0) for i in range(CLIENTS)]
+    readers = [Reader(client, i == 0) for i in range(int(count))]
     ready = selectors.DefaultSelector()
     for reader in readers:
         ready.register(reader.stream.socket, selectors.EVENT_READ, reader)
@@ -128,7 +138,25 @@ def read_with_clients(path, seconds):
                       "messages": [len(r.times) for r in readers]}))
 
 
+def watch_timer(seconds):
+    end, lates = time.monotonic() + float(seconds), []
+    while time.monotonic() < end:
+        begin = time.monotonic()
+        time.sleep(0.01)
+        lates.append((time.monotonic() - begin) * 1000 - 10)
+    print(json.dumps(lates))
+
+
 # --------------------------------------------------------------------------------------- the capture
+
+def beside(*words):
+    return subprocess.Popen([sys.executable, os.path.abspath(__file__), *map(str, words)],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def told_by(process):
+    return json.loads(process.communicate(timeout=60)[0])
+
 
 class Capture:
     """`attach` to the target, with --live or without, for so long."""
@@ -163,14 +191,13 @@ class Capture:
         with open("/proc/%d/status" % self.linux_pid) as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) * 1024 / 1e6
 
-    def clients(self, seconds):
-        return subprocess.Popen([sys.executable, os.path.abspath(__file__), self.messages, str(seconds)],
-                                stdout=subprocess.PIPE, text=True)
+    def clients(self, count, seconds):
+        return beside("clients", self.messages, count, seconds)
 
 
 def cost_of(target, capture, seconds, clients):
     """Shares of a core and runs a second while so many clients read."""
-    readers = capture.clients(seconds + 3) if clients else None
+    readers = capture.clients(clients, seconds + 3) if clients else None
     time.sleep(2)
     cpu, runs, begin = capture.processor_seconds(), target.runs(), time.monotonic()
     time.sleep(seconds)
@@ -219,6 +246,24 @@ def gap_words(gaps, count):
     return "%d of %d%s" % (len(gaps), count, ", %.0f ms" % max(gaps) if gaps else "")
 
 
+def on_processors(numbers, *pids):
+    for pid in pids:
+        for thread in os.listdir("/proc/%d/task" % pid):
+            os.sched_setaffinity(int(thread), numbers)
+
+
+def bench_cost_apart(row, programs, target, folder, seconds):
+    """The target on the first processor, all else on the others."""
+    everywhere, first = os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}
+    node, server = linux_pid("node.exe", target.pid_file), wine_server()
+    on_processors(first, node)
+    on_processors(everywhere - first or first, os.getpid(), server)
+    try:
+        bench_cost(row, programs, target, folder, seconds)
+    finally:
+        on_processors(everywhere, node, os.getpid(), server)
+
+
 def bench_cost(row, programs, target, folder, seconds):
     wine, ortscope, reader = programs
     modes = {"without --live": (False, 0), "--live, no client": (True, 0),
@@ -242,7 +287,7 @@ def bench_cost(row, programs, target, folder, seconds):
 
 
 def watch(capture, seconds):
-    """Clients and page for so long: what the clients tell, what the page tells, memory each second."""
+    """Page and a client for so long: what the client, the page and the timer tell, memory each second."""
     memory = []
     with browser.Browser() as b:
         page = b.page()
@@ -251,35 +296,42 @@ def watch(capture, seconds):
         page.goto("http://%s/?token=%s" % (capture.client.name, capture.client.control_token))
         page.wait_for("bench.messages > 10")
         page.evaluate("Object.assign(bench, {ages: [], gaps: [], messages: 0, frames: 0, longFrames: []})")
-        readers = capture.clients(seconds)
+        readers, timer = capture.clients(1, seconds), beside("timer", seconds)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             memory.append(capture.megabytes())
             b.pump(1)
             time.sleep(max(0, min(1, end - time.monotonic())))
         seen = page.evaluate("bench")
-        told = json.loads(readers.communicate(timeout=60)[0])
-    return told, seen, memory
+        return told_by(readers), seen, told_by(timer), memory
+
+
+def stolen_seconds():
+    """What other machines took of the processors that this one was to have, if it is a virtual one."""
+    with open("/proc/stat") as file:
+        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def bench_live(row, programs, command, folder, seconds):
     target = Target(command, folder)
     try:
-        bench_cost(row, programs, target, folder, max(5, min(20, seconds / 10)))
+        bench_cost_apart(row, programs, target, folder, max(5, min(20, seconds / 10)))
         load = os.getloadavg()[0]
         capture = Capture(*programs[:2], target.pid, os.path.join(folder, "live.ortl"), seconds + 60, True)
-        told, seen, memory = watch(capture, seconds)
-        row("%d s with page and %d clients, load %.1f to %.1f" % (seconds, CLIENTS, load, os.getloadavg()[0]),
-            "p50 / p99 / max")
+        stolen = stolen_seconds()
+        told, seen, timer, memory = watch(capture, seconds)
+        row("%d s with the page, load %.1f to %.1f" % (seconds, load, os.getloadavg()[0]), "p50 / p99 / max")
+        row("this machine: a timer of 10 ms, late", late(timer))
+        row("this machine: time of processors taken by others", "%.0f %%" % (
+            (stolen_seconds() - stolen) / seconds / os.cpu_count() * 100))
         row("newest run, its end to the page", late(seen["ages"]), "100 ms")
         row("newest run, its end to a client", late(told["newest"]), "100 ms")
         row("every run, its end to a client (%d runs)" % len(told["every"]), late(told["every"]))
         row("page: messages more than %d ms after the one before" % GAP_MS,
             gap_words(seen["gaps"], seen["messages"]), "0")
         row("page: frames of more than 100 ms", gap_words(seen["longFrames"], seen["frames"]), "0")
-        row("clients: messages a second, least / most", "%.1f / %.1f" % tuple(
-            f(told["messages"]) / seconds for f in (min, max)), "10")
-        row("clients: messages more than %d ms after the one before" % GAP_MS,
+        row("client: messages a second", "%.1f" % (told["messages"][0] / seconds), "10")
+        row("client: messages more than %d ms after the one before" % GAP_MS,
             gap_words(told["gaps"], sum(told["messages"])), "0")
         row("ortscope: memory after a tenth, half, all of the time", "%.1f / %.1f / %.1f MB" % tuple(
             memory[int(part * (len(memory) - 1))] for part in (0.1, 0.5, 1)), "flat")
@@ -290,4 +342,4 @@ def bench_live(row, programs, command, folder, seconds):
 
 
 if __name__ == "__main__":
-    read_with_clients(*sys.argv[1:])
+    {"clients": read_with_clients, "timer": watch_timer}[sys.argv[1]](*sys.argv[2:])

@@ -44,7 +44,9 @@ def linux_pid(executable, word):
     return None
 
 
-def wine_server(prefix):
+def wine_server():
+    prefix = os.environ.get("ORTSCOPE_WINEPREFIX", os.path.join(
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "wineprefix"))
     for entry in os.listdir("/proc"):
         try:
             with open("/proc/%s/comm" % entry) as file:
@@ -81,8 +83,7 @@ def sample_with_ortscope(wine, ortscope, windows_pid, folder, *options):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     pid = wait_for(lambda: os.path.exists(trace) and linux_pid("ortscope.exe", trace))
     time.sleep(1)
-    server = wine_server(os.environ.get("ORTSCOPE_WINEPREFIX", os.path.join(
-        os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "wineprefix")))
+    server = wine_server()
     before = processor_seconds(pid), processor_seconds(server)
     time.sleep(SECONDS)
     used, server_used = processor_seconds(pid) - before[0], processor_seconds(server) - before[1]
