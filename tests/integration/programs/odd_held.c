@@ -6,10 +6,12 @@
 // Each is answered with a line. Ends with 5 at the end of input.
 #include "odd_ort.h"
 
-#include <psapi.h>
 #include <stdio.h>
 #include <string.h>
+
 #include <windows.h>
+
+#include <psapi.h>
 
 #define ATTEMPTS 100000
 
