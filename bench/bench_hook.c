@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <windows.h>
 
@@ -34,34 +35,48 @@ void bench_hook_load(const wchar_t *dll)
         die("finding the hook's exports");
 }
 
-static uint64_t own_process(void)
+// The hook closes what it is given.
+static uint64_t copy_of(HANDLE handle, DWORD access)
 {
-    HANDLE handle = NULL;
-    if (!DuplicateHandle(GetCurrentProcess(), GetCurrentProcess(), GetCurrentProcess(), &handle,
-                         SYNCHRONIZE, FALSE, 0))
+    HANDLE copy = NULL;
+    if (!DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &copy, access, FALSE, 0))
         die("DuplicateHandle");
-    return (uint64_t)(uintptr_t)handle;
+    return (uint64_t)(uintptr_t)copy;
+}
+
+#define RINGS_USED 4u // a thread each
+
+// One channel for all rounds, its memory there before the first: a program that is recorded for
+// longer than a round writes to fresh memory only once.
+static HANDLE channel(size_t bytes)
+{
+    static HANDLE section;
+    if (!section) {
+        section =
+            CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, NULL);
+        g_view = section ? MapViewOfFile(section, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, 0) : NULL;
+        if (!g_view)
+            die("making the channel");
+    }
+    memset(g_view, 0, bytes - (TL_RINGS_DEFAULT - RINGS_USED) * (size_t)TL_RING_BYTES_DEFAULT);
+    tl_section_init(g_view, TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
+    return section;
 }
 
 double bench_hook_arm(uint32_t flags)
 {
     size_t bytes = tl_section_bytes(TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
-    HANDLE section =
-        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, NULL);
-    g_view = section ? MapViewOfFile(section, FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, 0) : NULL;
-    if (!g_view)
-        die("making the channel");
-    tl_section_init(g_view, TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
+    HANDLE section = channel(bytes);
     g_consumer = tl_consumer_create(g_view, TL_RINGS_DEFAULT, TL_RING_BYTES_DEFAULT);
     g_records = 0;
     ort_hook_params params = {
         .size = sizeof params,
         .abi = ORT_HOOK_ABI,
-        .section = (uint64_t)(uintptr_t)section,
+        .section = copy_of(section, FILE_MAP_READ | FILE_MAP_WRITE),
         .section_bytes = bytes,
         .wake_hook = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
         .wake_collector = (uint64_t)(uintptr_t)CreateEventW(NULL, FALSE, FALSE, NULL),
-        .collector_process = own_process(),
+        .collector_process = copy_of(GetCurrentProcess(), SYNCHRONIZE),
         .collector_pid = GetCurrentProcessId(),
         .flags = flags};
     uint64_t begin = cm_monotonic_ns();
@@ -88,5 +103,4 @@ void bench_hook_disarm(void)
 {
     g_detach(NULL);
     tl_consumer_destroy(g_consumer);
-    UnmapViewOfFile(g_view);
 }

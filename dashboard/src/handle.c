@@ -173,6 +173,23 @@ static cm_status answer_processes(const asked *a, da_reply *reply)
     return status;
 }
 
+// The file's own name, in a header and between quotation marks: what might end them is left out.
+static void name_download(da_reply *reply, const char *ending)
+{
+    const char *name = reply->stream_file;
+    for (const char *c = name; *c; c++)
+        if (*c == '/' || *c == '\\')
+            name = c + 1;
+    size_t len = strlen(name), known = strlen(".ortl");
+    if (len > known && strcmp(name + len - known, ".ortl") == 0)
+        len -= known;
+    snprintf(reply->download, sizeof reply->download, "%.*s%s", (int)(len < 200 ? len : 200), name,
+             ending);
+    for (char *c = reply->download; *c; c++)
+        if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e || *c == '"')
+            *c = '_';
+}
+
 static cm_status answer_export(const asked *a, da_reply *reply)
 {
     static const char *const formats[] = {"ortl", "chrome",  "perfetto",  "csv",
@@ -209,7 +226,7 @@ static cm_status answer_export(const asked *a, da_reply *reply)
                                 .to_s = s->to_s,
                                 .given_up = s->given_up};
     reply->type = "application/octet-stream";
-    snprintf(reply->download, sizeof reply->download, "ortscope-%u%s", a->number, endings[format]);
+    name_download(reply, endings[format]);
     return CM_OK;
 }
 

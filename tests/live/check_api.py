@@ -101,7 +101,10 @@ def check_links(c, client):
 def check_export(c, client, recording):
     with open(recording, "rb") as file:
         whole = file.read()
-    c.equal("the file itself", client.ask("GET", "/api/v1/export?format=ortl")[2], whole)
+    _, headers, body = client.ask("GET", "/api/v1/export?format=ortl")
+    c.equal("the file itself", body, whole)
+    c.equal("by its own name", headers["Content-Disposition"],
+            'attachment; filename="%s"' % os.path.basename(recording))
     for export in ("chrome", "perfetto", "csv", "json", "parquet", "speedscope"):
         status, headers, body = client.ask("GET", "/api/v1/export?format=" + export)
         c.true("export " + export, status == 200 and len(body) > 20 and "attachment" in
