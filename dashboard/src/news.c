@@ -194,6 +194,8 @@ static void *news_thread(void *context)
 bool da_news_begin(da_server *s)
 {
     s->has_news = pthread_create(&s->news, NULL, news_thread, s) == 0;
+    if (s->has_news)
+        cm_fine_timer(true);
     return s->has_news;
 }
 
@@ -203,7 +205,9 @@ void da_news_end(da_server *s)
     s->ending = true;
     pthread_cond_signal(&s->streams_changed);
     pthread_mutex_unlock(&s->streams_lock);
-    if (s->has_news)
+    if (s->has_news) {
         pthread_join(s->news, NULL);
+        cm_fine_timer(false);
+    }
     s->has_news = false;
 }

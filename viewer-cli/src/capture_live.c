@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SETTLE_NS 20000000u // how long rows wait before the live view sees them
+#define SETTLE_NS 10000000u // how long rows wait before the live view sees them
 #define MARKS     8u
 
 struct vw_live_capture {

@@ -15,9 +15,11 @@
 
 #include <windows.h>
 
-#define FLUSH_MS    200u // the file promises 250
-#define POLL_MIN_MS 1u
-#define POLL_MAX_MS 16u
+#define FLUSH_MS     200u // the file promises 250
+#define POLL_BUSY_MS 1u
+#define POLL_MIN_MS  4u
+#define POLL_MAX_MS  16u
+#define BUSY_EVENTS  2000u // since the last look: a tenth of what one thread's ring holds
 
 // ---------------------------------------------------------------------------------------- the loop
 
@@ -77,16 +79,22 @@ static void note_machine(vw_loop *l)
     free(facts);
 }
 
+// Idle targets are asked less and less often; a wake-up or an event brings us back. Those that say
+// much are asked often, since the hook waits for nobody; others not: each look costs the machine.
+static uint32_t next_poll(uint32_t last_ms, size_t events)
+{
+    if (events)
+        return events >= BUSY_EVENTS ? POLL_BUSY_MS : POLL_MIN_MS;
+    return last_ms * 2 < POLL_MAX_MS ? last_ms * 2 : POLL_MAX_MS;
+}
+
 static cm_status capture_until_end(vw_loop *l)
 {
     size_t turn = 0;
     note_machine(l);
     while (l->count && !is_stopped(l) && !time_is_over(l)) {
-        // Idle targets are asked less and less often; a wake-up or an event brings us back.
         size_t events = co_capture_drain(l->capture) + co_etw_drain(l->etw);
-        l->poll_ms = events ? POLL_MIN_MS : l->poll_ms * 2;
-        if (l->poll_ms > POLL_MAX_MS)
-            l->poll_ms = POLL_MAX_MS;
+        l->poll_ms = next_poll(l->poll_ms, events);
         for (size_t i = l->count; i-- > 0;) {
             vw_follow_children(l, i);
             vw_follow_check_end(l, i);

@@ -74,6 +74,9 @@ uint64_t cm_utc_ns(void);
 
 // At least this long, as far as the system's timer tells; 0 gives up the rest of the time slice.
 void cm_sleep_ms(uint32_t ms);
+// While it is on, sleeps and waits end a millisecond late at most. Windows rounds them up to its
+// clock's 15.6 ms else, and keeps its processors awake more for it.
+void cm_fine_timer(bool on);
 
 // --------------------------------------------------------------------------------------- terminal
 

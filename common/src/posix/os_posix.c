@@ -191,6 +191,11 @@ void cm_sleep_ms(uint32_t ms)
         continue;
 }
 
+void cm_fine_timer(bool on)
+{
+    (void)on; // it always is
+}
+
 cm_status cm_stream_write(cm_stream stream, const void *bytes, size_t len)
 {
     const char *at = bytes;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <windows.h>
 
+#include <timeapi.h>
+
 struct cm_file {
     HANDLE handle;
     char path[]; // for the sentences
@@ -240,6 +242,14 @@ uint64_t cm_utc_ns(void)
 void cm_sleep_ms(uint32_t ms)
 {
     Sleep(ms);
+}
+
+void cm_fine_timer(bool on)
+{
+    if (on)
+        timeBeginPeriod(1);
+    else
+        timeEndPeriod(1);
 }
 
 static HANDLE stream_handle(cm_stream stream)
