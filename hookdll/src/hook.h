@@ -98,6 +98,8 @@ typedef struct hk_op_frame {
     uint32_t inputs, run_inputs;    // for the KernelShapes event
     struct hk_session *owner;       // on a thread that is not inside a run hook, NULL: not certain
     uint64_t parameter_bytes, activation_bytes;
+    struct hk_kernel *last, *expected; // the kernel before at this depth, and which may come next
+    uint32_t surprises;                // how often another came
 } hk_op_frame;
 
 #define HK_OP_DEPTH_MAX 32u

@@ -76,23 +76,26 @@ void hk_vtables_restore(hk_op_module *module);
 #define HK_KERNEL_SETS  64u  // sets of session inputs for which its shapes are known to be told
 #define HK_SET_UNTOLD   UINT32_MAX
 
+// What every execution needs comes first and fills one cache line.
 typedef struct hk_kernel {
     _Alignas(HK_CACHE_LINE) _Atomic(uintptr_t) self; // 0: retired
     _Atomic(struct hk_kernel *) next;
+    _Atomic(struct hk_kernel *) after; // which one was executed after it: a guess
+    const hk_vtable *vtable;
     uint32_t id;
     uint32_t epoch;
     _Atomic(hk_session *) session; // NULL: not known yet
     _Atomic uint32_t session_id;   // of that one: its place may be another's when the kernel ends
-    _Atomic uint64_t owner;        // what tells its session, 0: not read yet (op_owner.c)
     _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
     _Atomic uint32_t announced;
-    _Atomic int64_t memory; // last told (shim)
-    const hk_vtable *vtable;
+    _Atomic uint64_t owner;        // what tells its session, 0: not read yet (op_owner.c)
+    _Atomic int64_t memory;        // last told (shim)
     _Atomic uint32_t losses, wait; // see hk_kernel_waits
     SRWLOCK lock;                  // what follows
     uint32_t described_count;      // ever; the oldest gives way
     uint32_t described[HK_KERNEL_SETS];
 } hk_kernel;
+_Static_assert(offsetof(hk_kernel, owner) <= HK_CACHE_LINE, "what comes first");
 
 #define HK_KERNEL_BITS 14u
 extern _Atomic(hk_kernel *) g_hk_kernels[1u << HK_KERNEL_BITS];

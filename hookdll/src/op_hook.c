@@ -89,6 +89,37 @@ static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, 
 
 // ------------------------------------------------------------------------------- begin and end
 
+#define SURPRISES 64u // so often one that came unexpected is expected next time
+
+// A session's kernels come in the same order in every run, mostly: each tells which came after it,
+// so that this one can be fetched while ORT is between the two. Where the order is another each
+// time (pools) nobody learns much, since threads would take the line from each other.
+static __attribute__((noinline)) hk_kernel *find_unexpected(hk_op_frame *f, const hk_vtable *v,
+                                                            const void *self, uint32_t epoch)
+{
+    hk_kernel *k = hk_kernel_find(self, epoch);
+    if (!k || k->vtable != v)
+        k = RtlDllShutdownInProgress() ? NULL : hk_kernel_take_up(self, v, epoch);
+    if (k && f->last && (!f->expected || ++f->surprises % SURPRISES == 0))
+        atomic_store_explicit(&f->last->after, k, memory_order_relaxed);
+    return k;
+}
+
+// Entries are never given back to the heap, so that one which was another's meanwhile can be asked.
+static inline hk_kernel *find(hk_op_frame *f, const hk_vtable *v, const void *self, uint32_t epoch)
+{
+    hk_kernel *k = f->expected;
+    bool is_it = k && atomic_load_explicit(&k->self, memory_order_acquire) == (uintptr_t)self &&
+                 k->epoch == epoch && k->vtable == v;
+    if (__builtin_expect(!is_it, 0))
+        k = find_unexpected(f, v, self, epoch);
+    if (k) {
+        f->last = k;
+        f->expected = atomic_load_explicit(&k->after, memory_order_relaxed);
+    }
+    return k;
+}
+
 // NULL: record nothing.
 static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtable *v, void *self,
                                     const void *context, uintptr_t stack)
@@ -98,14 +129,9 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
         hk_ops_unwind(t, epoch, stack + 1);
     if (__builtin_expect(t->run.skips_ops | (t->op_depth == HK_OP_DEPTH_MAX), 0))
         return NULL;
-    hk_kernel *k = hk_kernel_find(self, epoch);
-    if (__builtin_expect(!k || k->vtable != v, 0)) {
-        k = RtlDllShutdownInProgress() ? NULL : hk_kernel_take_up(self, v, epoch);
-        if (!k)
-            return NULL;
-    }
     hk_op_frame *f = &t->ops[t->op_depth];
-    if (!assign(t, epoch, k, f))
+    hk_kernel *k = find(f, v, self, epoch);
+    if (__builtin_expect(!k, 0) || !assign(t, epoch, k, f))
         return NULL;
     f->stack = stack;
     f->entered = entered;
@@ -148,6 +174,7 @@ static inline void emit_op(hk_thread *t, uint32_t epoch, const hk_op_frame *f, u
     payload->depth = (uint8_t)t->op_depth;
     payload->flags = f->flags;
     tl_producer_end_inline(p, TL_EVENT_Op, end, sizeof *payload);
+    __builtin_prefetch((const uint8_t *)payload + HK_CACHE_LINE, 1); // where the next one will be
 }
 
 void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack)
@@ -203,6 +230,7 @@ void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
     emit_op(t, epoch, f, end);
     if (__builtin_expect(f->tells_shapes, 0))
         tell_shapes(t, epoch, self, context, f);
+    __builtin_prefetch(f->expected);
     if (__builtin_expect(f->entered != 0, 0))
         t->op_ticks += f->begin - f->entered + (hk_ticks() - end);
     hk_leave(t);

@@ -47,6 +47,7 @@ static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
     k->epoch = epoch;
     k->vtable = vtable;
     k->described_count = 0;
+    atomic_store(&k->after, NULL);
     atomic_store(&k->session, NULL);
     atomic_store(&k->owner, 0);
     atomic_store(&k->set, HK_SET_UNTOLD);
