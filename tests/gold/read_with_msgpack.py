@@ -18,6 +18,14 @@ def signed(value):
 def column_values(column, rows, encoding, unsigned):
     if isinstance(column, int):
         values = [column] * rows
+    elif len(column) == 2 and isinstance(column[0], list):
+        lengths, column = column
+        if len(lengths) != len(column) or min(lengths) < 1 or sum(lengths) != rows:
+            raise ValueError("stretches that are not %d rows" % rows)
+        values, total = [], 0
+        for length, number in zip(lengths, column):
+            total = total + number if encoding == "delta" else number
+            values += [total] * length
     else:
         if len(column) != rows:
             raise ValueError("a column of %d values in a block of %d rows" % (len(column), rows))

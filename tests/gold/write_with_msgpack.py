@@ -43,6 +43,10 @@ def delta(values):
     return msgpack.packb(out)
 
 
+def stretches(lengths, values):
+    return b"\x92" + msgpack.packb(lengths) + values
+
+
 def wide(values):
     """Every number in nine bytes, which MessagePack allows."""
     mark = msgpack.Packer().pack_array_header(len(values))
@@ -74,6 +78,10 @@ def write(path, with_index):
     put("string", 1, [msgpack.packb(["three"])], first=3)
     put("lost", 2, [wide([5, 2]), plain(1), wide([100, -1]), plain([0, 3])])
     lines += ["lost process=1 time=100 cause=0 events=5", "lost process=1 time=99 cause=3 events=7"]
+    put("lost", 5, [stretches([2, 3], wide([5, 2])), stretches([1, 1, 3], plain([1, 2, 1])), wide([1, 1, 1, 1, 1]),
+                    stretches([5], plain([4]))])
+    lines += ["lost process=%d time=%d cause=4 events=%d" % row for row in zip(
+        (1, 2, 1, 1, 1), (1, 2, 3, 4, 5), (5, 5, 7, 7, 7))]
     put("mark", 1, [plain(3), plain(-1), plain(-5)])
     lines += ['mark time=-5 text=3:"three"']
     place = 0

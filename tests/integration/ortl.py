@@ -21,6 +21,8 @@ class Timeline:
 def _column(values, count, encoding):
     if not isinstance(values, list):
         return [values] * count
+    if len(values) == 2 and isinstance(values[0], list):
+        return [value for length, value in zip(values[0], _column(values[1], 0, encoding)) for _ in range(length)]
     if encoding != "delta":
         return values
     out, total = [], 0

@@ -228,6 +228,64 @@ static void test_counts_that_do_not_fit_are_damage(void)
     expect_damage("does not have the block's rows");
 }
 
+static void stretches(size_t count, const int64_t *lengths, size_t more, const int64_t *values)
+{
+    msgpack_pack_array(&g_pack, 2);
+    numbers(count, lengths);
+    numbers(more, values);
+}
+
+static void test_equal_rows_in_turn(void)
+{
+    static const int64_t times[] = {7, 7, 7, 5, 9, 9}, texts[] = {-1, 4, 4, 4, 4, 4};
+    put_header(usual, 1);
+    stretches(3, (int64_t[]){3, 1, 2}, 3, (int64_t[]){7, -2, 4});
+    stretches(2, (int64_t[]){1, 5}, 2, (int64_t[]){-1, 4});
+    put_block("mark", 6, 0, 2);
+    numbers(2, (int64_t[]){1, 1}); // two rows are no stretches
+    stretches(1, (int64_t[]){2}, 1, (int64_t[]){8});
+    put_block("mark", 2, 0, 2);
+    tm_reader *r = open_file();
+    tm_block block;
+    TEST_ASSERT_EQUAL(CM_OK, tm_reader_next(r, &block));
+    TEST_ASSERT_EQUAL_INT64_ARRAY(times, block.columns[TM_mark_time], 6);
+    TEST_ASSERT_EQUAL_INT64_ARRAY(texts, block.columns[TM_mark_text], 6);
+    TEST_ASSERT_EQUAL(CM_OK, tm_reader_next(r, &block));
+    TEST_ASSERT_EQUAL_INT64(2, block.columns[TM_mark_time][1]);
+    TEST_ASSERT_EQUAL_INT64(8, block.columns[TM_mark_text][1]);
+    tm_reader_close(r);
+}
+
+static void expect_bad_stretches(size_t count, const int64_t *lengths, size_t more)
+{
+    static const int64_t values[8] = {1, 2, 3};
+    put_header(usual, 1);
+    stretches(count, lengths, more, values);
+    msgpack_pack_int(&g_pack, 1);
+    put_block("mark", 5, 0, 2);
+    expect_damage("does not have the block's rows");
+}
+
+static void test_stretches_that_do_not_fit_are_damage(void)
+{
+    expect_bad_stretches(2, (int64_t[]){2, 2}, 2);                 // fewer rows
+    expect_bad_stretches(2, (int64_t[]){2, 4}, 2);                 // more
+    expect_bad_stretches(2, (int64_t[]){INT64_MAX, INT64_MAX}, 2); // far more
+    expect_bad_stretches(3, (int64_t[]){5, 0, 0}, 3);              // empty ones
+    expect_bad_stretches(2, (int64_t[]){-1, 6}, 2);
+    expect_bad_stretches(2, (int64_t[]){2, 3}, 1); // without a value
+    expect_bad_stretches(1, (int64_t[]){5}, 2);    // with one too many
+    expect_bad_stretches(6, (int64_t[]){1, 1, 1, 1, 1, 1}, 6);
+    expect_bad_stretches(0, NULL, 0);
+    put_header(usual, 1);
+    msgpack_pack_array(&g_pack, 2);
+    numbers(1, (int64_t[]){1});
+    msgpack_pack_int(&g_pack, 1); // no array
+    msgpack_pack_int(&g_pack, 1);
+    put_block("mark", 1, 0, 2);
+    expect_damage("does not have the block's rows");
+}
+
 static void test_sizes_beyond_the_limits_are_damage(void)
 {
     put_header(usual, 1);
@@ -306,6 +364,8 @@ int main(void)
     RUN_TEST(test_unknown_kinds_and_columns_are_passed_over);
     RUN_TEST(test_missing_columns_and_unknown_encodings_read_as_zero);
     RUN_TEST(test_counts_that_do_not_fit_are_damage);
+    RUN_TEST(test_equal_rows_in_turn);
+    RUN_TEST(test_stretches_that_do_not_fit_are_damage);
     RUN_TEST(test_sizes_beyond_the_limits_are_damage);
     RUN_TEST(test_the_largest_block_is_fine);
     RUN_TEST(test_strings_that_do_not_fit_are_damage);

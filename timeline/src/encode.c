@@ -117,26 +117,74 @@ static void append_block(cm_buf *out, const char *kind, unsigned column_count, s
 
 typedef enum column_form { FORM_PLAIN, FORM_DELTA, FORM_UNSIGNED } column_form;
 
-// `stride`: values between one row and the next.
+// Values of a column, `stride` apart in memory.
+typedef struct column {
+    const int64_t *values;
+    size_t stride, row_count;
+    column_form form;
+} column;
+
+static uint64_t value_at(const column *c, size_t row)
+{
+    return (uint64_t)c->values[row * c->stride];
+}
+
+// The first row after `row` that has another value.
+static size_t stretch_end(const column *c, size_t row)
+{
+    size_t end = row + 1;
+    while (end < c->row_count && value_at(c, end) == value_at(c, row))
+        end++;
+    return end;
+}
+
+// 0: it is not worth it. Numbers of a stretch take about six bytes, those of a row one at least.
+static size_t count_stretches(const column *c)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < c->row_count; row = stretch_end(c, row))
+        if (++count > 1 && count * 6 > c->row_count)
+            return 0;
+    return count;
+}
+
+static void pack_value(msgpack_packer *pk, column_form form, uint64_t value, uint64_t *previous)
+{
+    if (form == FORM_UNSIGNED)
+        msgpack_pack_uint64(pk, value);
+    else // differences wrap around, so that any two int64 have one
+        msgpack_pack_int64(pk, (int64_t)(value - *previous));
+    if (form == FORM_DELTA)
+        *previous = value;
+}
+
+// How long each stretch is, then what its rows have.
+static void pack_stretches(msgpack_packer *pk, const column *c, size_t count)
+{
+    uint64_t previous = 0;
+    msgpack_pack_array(pk, 2);
+    msgpack_pack_array(pk, count);
+    for (size_t row = 0; row < c->row_count; row = stretch_end(c, row))
+        msgpack_pack_uint64(pk, stretch_end(c, row) - row);
+    msgpack_pack_array(pk, count);
+    for (size_t row = 0; row < c->row_count; row = stretch_end(c, row))
+        pack_value(pk, c->form, value_at(c, row), &previous);
+}
+
 static void pack_column(msgpack_packer *pk, const int64_t *values, size_t stride, size_t row_count,
                         column_form form)
 {
-    size_t same = 1;
-    while (same < row_count && values[same * stride] == values[0])
-        same++;
-    if (same < row_count)
-        msgpack_pack_array(pk, row_count);
-    else
-        row_count = 1; // a single number stands for all rows
+    const column c = {values, stride, row_count, form};
     uint64_t previous = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        uint64_t value = (uint64_t)values[i * stride];
-        if (form == FORM_UNSIGNED)
-            msgpack_pack_uint64(pk, value);
-        else // differences wrap around, so that any two int64 have one
-            msgpack_pack_int64(pk, (int64_t)(value - previous));
-        if (form == FORM_DELTA)
-            previous = value;
+    size_t stretches = count_stretches(&c);
+    if (stretches == 1) { // a single number stands for all rows
+        pack_value(pk, form, value_at(&c, 0), &previous);
+    } else if (stretches) {
+        pack_stretches(pk, &c, stretches);
+    } else {
+        msgpack_pack_array(pk, row_count);
+        for (size_t row = 0; row < row_count; row++)
+            pack_value(pk, form, value_at(&c, row), &previous);
     }
 }
 

@@ -21,9 +21,8 @@
 #define TM_STRINGS_BYTES_MAX ((size_t)256 << 20)
 
 // What our writer keeps to: smaller blocks, so that a cut file loses little.
-#define TM_WRITER_BLOCK_ROWS    16384u
-#define TM_WRITER_BLOCK_OPS_MIN 128u              // of one run; a block's own bytes are about 60
-#define TM_WRITER_STRING_BYTES  ((size_t)4 << 20) // in one string block
+#define TM_WRITER_BLOCK_ROWS   16384u
+#define TM_WRITER_STRING_BYTES ((size_t)4 << 20) // in one string block
 
 #define TM_KIND_NAME_string "string"
 #define TM_KIND_NAME_index  "index"

@@ -89,6 +89,37 @@ HOT uint64_t take_most(mp_input *in, uint64_t rows, bool delta, uint64_t *value,
     return i;
 }
 
+// Lengths and values of stretches of equal rows, each in an array of its own.
+static bool take_stretches(mp_input *in, uint64_t rows, bool delta, int64_t *out)
+{
+    mp_token count, more, token;
+    if (mp_expect(in, MP_ARRAY, &count) != MP_OK || count.value > rows)
+        return false;
+    mp_input lengths = *in;
+    for (uint64_t i = 0; i < count.value; i++)
+        if (mp_expect(in, MP_INT, &token) != MP_OK)
+            return false;
+    if (mp_expect(in, MP_ARRAY, &more) != MP_OK || more.value != count.value)
+        return false;
+    uint64_t done = 0, value = 0, len;
+    for (uint64_t i = 0; i < count.value; i++) {
+        if (mp_unsigned(&lengths, &len) != MP_OK || len == 0 || len > rows - done ||
+            mp_expect(in, MP_INT, &token) != MP_OK)
+            return false;
+        value = delta ? value + token.value : token.value;
+        for (uint64_t end = done + len; done < end; done++)
+            out[done] = (int64_t)value;
+    }
+    return done == rows;
+}
+
+static bool begins_with_array(const mp_input *in)
+{
+    mp_input ahead = *in;
+    mp_token token;
+    return mp_expect(&ahead, MP_ARRAY, &token) == MP_OK;
+}
+
 bool tm_take_column(mp_input *in, uint64_t rows, bool delta, int64_t *out)
 {
     mp_token token;
@@ -99,6 +130,8 @@ bool tm_take_column(mp_input *in, uint64_t rows, bool delta, int64_t *out)
             out[i] = (int64_t)token.value;
         return true;
     }
+    if (token.type == MP_ARRAY && token.value == 2 && begins_with_array(in))
+        return take_stretches(in, rows, delta, out);
     if (token.type != MP_ARRAY || token.value != rows)
         return false;
     uint64_t value;

@@ -182,29 +182,11 @@ static void put_block(tm_writer *w, tm_kind kind, const int64_t *rows, size_t ro
     tm_encode_rows(&w->out, &w->scratch, kind, rows, row_count);
 }
 
-// How many of these rows make the next block. Operators of one run have its number in common, which
-// is then written once instead of with each of them; a short block would cost more than that saves.
-static size_t rows_of_block(tm_kind kind, const int64_t *rows, size_t row_count)
-{
-    if (kind != TM_KIND_op)
-        return row_count;
-    for (size_t i = TM_WRITER_BLOCK_OPS_MIN; i < row_count; i++)
-        if (rows[i * TM_op_COUNT + TM_op_run] != rows[(i - 1) * TM_op_COUNT + TM_op_run])
-            return i;
-    return row_count;
-}
-
 static void put_rows(tm_writer *w, tm_kind kind)
 {
-    unsigned columns = tm_kind_get(kind)->column_count;
     const int64_t *rows = (const int64_t *)(const void *)w->pending[kind].data;
-    size_t left = w->pending_rows[kind];
-    while (left > 0) {
-        size_t count = rows_of_block(kind, rows, left);
-        put_block(w, kind, rows, count);
-        rows += count * columns;
-        left -= count;
-    }
+    if (w->pending_rows[kind] > 0)
+        put_block(w, kind, rows, w->pending_rows[kind]);
     cm_buf_clear(&w->pending[kind]);
     w->pending_rows[kind] = 0;
 }
