@@ -108,11 +108,15 @@ def run(folder, name, arguments, timeout=TIMEOUT):
 
 def _wine_failed(program):
     """Wine 8 ends a program in some thousands in its first moments, without a word: who started it gets
-    error 1359. Our reading commands never fail without a word."""
+    error 1359. Our reading commands never fail without a word, and those that record leave a file then."""
     if program.code == 1 and "(Windows error 1359)" in program.err:
         return True
-    reads = program.arguments[0] == ORTSCOPE and program.arguments[1:2] not in (["run"], ["attach"])
-    return reads and program.code == 1 and not program.out and not program.err
+    words = program.arguments
+    if program.code != 1 or words[0] != ORTSCOPE or program.out or program.err:
+        return False
+    if words[1:2] not in (["run"], ["attach"]):
+        return True
+    return "-o" in words and not os.path.exists(os.path.join(ROOT, words[words.index("-o") + 1]))
 
 
 def ortscope(folder, name, *arguments, timeout=TIMEOUT):
