@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the live view costs and how late it is: node running PaddleOCR's classifier under Wine, `attach --live`
-with counters at 100 Hz and messages at 10 Hz, ten clients of the WebSocket and the page in Chromium.
+with counters at 100 Hz and messages at 10 Hz: ten clients of the WebSocket for what it costs, the page in
+Chromium and one client for how late it is.
 
 Late is a run from its end, as the hook noted it, to the moment at which somebody has it, both by the clock
 of this machine (`last_run.end_utc_ms`). "Newest run": of each message the newest run in it, so what

@@ -54,7 +54,7 @@ export function showOps(table, number, answer) {
         ['Share', true, (o) => share(o.share)],
     ], answer.ops);
     number.textContent = answer.calls
-        ? `${format.count(answer.calls)} executions, ${format.us(answer.self_us)}${answer.more ? `; ${answer.more} more type${answer.more === 1 ? "" : "s"}` : ''}`
+        ? `${format.count(answer.calls)} executions, ${format.us(answer.self_us)}${answer.more ? `; ${answer.more} more type${answer.more === 1 ? '' : 's'}` : ''}`
         : 'none yet';
 }
 

@@ -286,8 +286,7 @@ def ortscope_stands_still(checker):
 
 TESTS = [output_without_a_value, outputs_of_bindings_are_asked_for_once, proxy_before_the_runtime,
          sessions_released_as_threads_end, hooked_over, held_inside,
-         guarded_pages_and_many_slots,
-         last_thread_ends_the_process, ortscope_stands_still]
+         guarded_pages_and_many_slots, last_thread_ends_the_process, ortscope_stands_still]
 
 if __name__ == "__main__":
     h.run_tests("test_odd_targets", TESTS)
