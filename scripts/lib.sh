@@ -95,6 +95,11 @@ wine_env() {
     fi
     # The loader itself: Debian's wrapper adds a shell and a warning about 32-bit programs.
     export WINELOADER=/usr/lib/wine/wine64 WINESERVER=/usr/lib/wine/wineserver
+    # The loader lies at a fixed address, and its heap begins anywhere in the GiB behind it: one time
+    # in some thousands where Windows' shared data must lie (0x7ffe0000). Such a program ends with 1,
+    # without a word. Whatever Wine starts inherits this.
+    WINE_START=(env)
+    ! setarch "$(uname -m)" -R true 2>/dev/null || WINE_START=(setarch "$(uname -m)" -R)
 }
 
 # Stops the server of our prefix and everything in it, and waits until they are gone.
@@ -106,10 +111,10 @@ wine_stop() {
 wine_make_prefix() {
     rm -rf "$WINEPREFIX"
     mkdir -p "$(dirname "$WINEPREFIX")"
-    timeout 600 "$WINELOADER" wineboot -i
-    timeout 300 "$WINELOADER" winecfg -v win10
+    timeout 600 "${WINE_START[@]}" "$WINELOADER" wineboot -i
+    timeout 300 "${WINE_START[@]}" "$WINELOADER" winecfg -v win10
     # A crash ends the program at once instead of starting a debugger.
-    timeout 300 "$WINELOADER" reg add \
+    timeout 300 "${WINE_START[@]}" "$WINELOADER" reg add \
         'HKLM\Software\Microsoft\Windows NT\CurrentVersion\AeDebug' \
         /v Debugger /t REG_SZ /d false /f
     wine_stop
@@ -146,7 +151,7 @@ wine_begin() {
     if ! "$WINESERVER" -p60 </dev/null >/dev/null 2>&1 9>&-; then
         return 0 # it runs already, and so do its services
     fi
-    timeout 300 "$WINELOADER" cmd /c exit </dev/null >/dev/null 2>&1 9>&- || true
+    timeout 300 "${WINE_START[@]}" "$WINELOADER" cmd /c exit </dev/null >/dev/null 2>&1 9>&- || true
 }
 
 wine_end() {
