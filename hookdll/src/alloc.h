@@ -84,12 +84,14 @@ typedef struct hk_arena {
     _Atomic int64_t live_bytes;    // as counted here
     uint32_t id;
     _Atomic uint32_t announced;
-    _Atomic uint32_t is_incomplete; // it has allocations whose size is not known
+    _Atomic uint32_t is_incomplete; // what it holds is not known, or not whose that is
+    _Atomic uint32_t is_shared;     // several sessions that live have used it
     _Atomic uint32_t unowned;       // allocations before its session was known
     _Atomic uint32_t held;          // by how many threads; of this place, whoever has it
 } hk_arena;
 
 hk_arena *hk_arena_find(const void *self);
+bool hk_arenas_any(void); // one is known
 // NULL: there are more than we track, or the process ends.
 hk_arena *hk_arena_take_up(const void *self, const hk_alloc_class *c, bool from_its_beginning);
 hk_arena *hk_arena_at(uint64_t handle); // NULL: gone

@@ -26,10 +26,16 @@ static SRWLOCK g_lock = SRWLOCK_INIT; // what follows
 static hk_arena g_arenas[ARENAS_MAX];
 static hk_arena *g_unused;
 static uint32_t g_taken; // places that were ever used
+static _Atomic uint32_t g_known;
 
 hk_arena *hk_arena_find(const void *self)
 {
     return hk_registry_find(&g_registry, self);
+}
+
+bool hk_arenas_any(void)
+{
+    return atomic_load_explicit(&g_known, memory_order_relaxed) != 0;
 }
 
 uint64_t hk_arena_handle(const hk_arena *a)
@@ -74,6 +80,7 @@ static void drop(void *value)
 {
     hk_arena *a = value;
     atomic_store(&a->self, 0);
+    atomic_fetch_sub(&g_known, 1);
     a->next_free = g_unused;
     g_unused = a;
 }
@@ -100,8 +107,10 @@ static hk_arena *add(const void *self, const hk_alloc_class *c, bool from_its_be
     atomic_store(&a->live_bytes, 0);
     atomic_store(&a->announced, 0);
     atomic_store(&a->is_incomplete, !from_its_beginning);
+    atomic_store(&a->is_shared, 0);
     atomic_store(&a->unowned, 0);
     atomic_store(&a->self, (uintptr_t)self);
+    atomic_fetch_add(&g_known, 1);
     if (!hk_registry_add(&g_registry, self, a)) {
         drop(a);
         return NULL;
@@ -228,9 +237,20 @@ uint32_t hk_alloc_class_id(hk_thread *t, uint32_t epoch, hk_alloc_class *c, cons
     return mine;
 }
 
+// The environment's arena (session.use_env_allocators): what it holds is no session's own.
+static void note_sharing(hk_arena *a, const hk_session *s)
+{
+    const hk_session *before = atomic_load(&a->session);
+    if (!before || before == s || before->id != atomic_load(&a->session_id))
+        return;
+    atomic_store(&a->is_shared, 1);
+    atomic_store(&a->is_incomplete, 1);
+}
+
 void hk_arena_claim(hk_thread *t, uint32_t epoch, hk_arena *a, hk_session *s)
 {
     uint64_t handle = hk_arena_handle(a);
+    note_sharing(a, s);
     atomic_store(&a->session_id, s->id);
     atomic_store(&a->session, s);
     for (uint32_t i = 0; i < HK_SESSION_ARENAS; i++) {

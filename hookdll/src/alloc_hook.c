@@ -21,6 +21,8 @@ static inline hk_thread *mark_begin(uintptr_t stack, bool is_arena, uintptr_t *o
     if (__builtin_expect((uintptr_t)t <= HK_THREAD_ENDED, 0) && (t || !(t = hk_thread_slow())))
         return NULL;
     *outer = t->alloc_mark > stack + 1 ? t->alloc_mark : 0;
+    if (!*outer)
+        t->alloc_grown = 0; // of a call that threw
     t->alloc_mark = stack | is_arena;
     return t;
 }
@@ -85,13 +87,6 @@ static inline uint32_t number_of(hk_thread *t, uint32_t epoch, hk_alloc_class *c
 
 // ------------------------------------------------------------------------------------- one call
 
-// An arena took memory from the system.
-static void note_growth(hk_thread *t, uint32_t epoch, uint64_t bytes)
-{
-    if (t->run.epoch == epoch && !(t->inside & HK_INSIDE_LOADING))
-        t->run.memory.grown_bytes += bytes;
-}
-
 static __attribute__((noinline)) void note_load(hk_thread *t, const hk_arena *a)
 {
     hk_load_note *load = &t->load;
@@ -125,6 +120,14 @@ static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const hk_all
     }
 }
 
+static __attribute__((noinline)) void count_unnoted(hk_arena *a, const hk_alloc_owner *o,
+                                                    uint64_t bytes)
+{
+    if (a)
+        atomic_store(&a->is_incomplete, 1);
+    hk_alloc_count_unnoted(o, bytes);
+}
+
 static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_class *c,
                                      const void *self, const void *memory, uint64_t bytes,
                                      uint8_t action, uintptr_t stack)
@@ -134,13 +137,15 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
     hk_alloc_find_owner(t, epoch, a, true, 0, &o);
     if (memory) {
         bool noted = hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
-        if (a) {
+        if (a)
             atomic_fetch_add_explicit(&a->live_bytes, (int64_t)bytes, memory_order_relaxed);
-            if (__builtin_expect(!noted, 0))
-                atomic_store(&a->is_incomplete, 1);
-        }
-        hk_alloc_count(&o, bytes);
+        if (__builtin_expect(noted, 1))
+            hk_alloc_count(&o, bytes);
+        else
+            count_unnoted(a, &o, bytes);
     }
+    if (__builtin_expect(t->alloc_grown != 0, 0))
+        hk_alloc_count_growth(&o, t->alloc_grown);
     if (a)
         learn(t, epoch, a, &o);
     if (hk_alloc_tells_all())
@@ -159,7 +164,7 @@ static inline void after_allocation(hk_alloc_class *c, const void *self, const v
     if (!outer)
         record_allocation(t, epoch, c, self, memory, bytes, action, stack);
     else if ((outer & 1) && memory)
-        note_growth(t, epoch, bytes);
+        t->alloc_grown += bytes; // counted where the arena's own allocation is
     if (__builtin_expect(entered != 0, 0))
         t->op_ticks += hk_ticks() - entered;
     hk_leave(t);
@@ -205,6 +210,8 @@ static inline void record_release(hk_thread *t, uint32_t epoch, hk_alloc_class *
     hk_alloc_owner o;
     hk_arena *a = arena_of(t, c, self);
     uint64_t note = hk_addresses_take(&g_hk_addresses, memory), bytes = hk_address_bytes(note);
+    if (__builtin_expect(!note, 0) && !c->is_arena && hk_arenas_any())
+        return; // nobody was given it: an arena shrinks, by a function that does not lead to us
     hk_alloc_find_owner(t, epoch, a, false, hk_address_tag(note), &o);
     if (a)
         atomic_fetch_sub_explicit(&a->live_bytes, (int64_t)bytes, memory_order_relaxed);

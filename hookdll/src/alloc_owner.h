@@ -41,7 +41,13 @@ static inline void hk_alloc_find_owner(hk_thread *t, uint32_t epoch, hk_arena *a
     o->other = NULL;
 }
 
+// Of a run that has memory whose release can't be told from others: more than any run has, so that
+// it stays.
+#define HK_PEAK_UNKNOWN ((uint64_t)INT64_MAX)
+
 void hk_alloc_count_other(hk_session_memory *m, uint64_t bytes);
+// The table of addresses has no room for it: what the run holds at once is no longer known.
+void hk_alloc_count_unnoted(const hk_alloc_owner *o, uint64_t bytes);
 
 static inline void hk_alloc_count(const hk_alloc_owner *o, uint64_t bytes)
 {
@@ -50,11 +56,21 @@ static inline void hk_alloc_count(const hk_alloc_owner *o, uint64_t bytes)
         m->allocations++;
         m->allocated_bytes += bytes;
         m->own_bytes += bytes;
-        if (m->own_bytes > m->peak_bytes)
+        // It may be below 0: this thread also releases what others allocated for the run.
+        if ((int64_t)m->own_bytes > (int64_t)m->peak_bytes)
             m->peak_bytes = m->own_bytes;
     } else if (o->other) {
         hk_alloc_count_other(&o->other->memory, bytes);
     }
+}
+
+// What an arena took from the system to make an allocation.
+static inline void hk_alloc_count_growth(const hk_alloc_owner *o, uint64_t bytes)
+{
+    if (o->mine)
+        o->mine->grown_bytes += bytes;
+    else if (o->other)
+        atomic_fetch_add_explicit(&o->other->memory.grown_bytes, bytes, memory_order_relaxed);
 }
 
 // `note` is what was known of the memory.

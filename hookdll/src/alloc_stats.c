@@ -3,6 +3,7 @@
 // function that ORT's own AllocatorGetStats ends in. The answer is a row of numbers whose length
 // tells its layout; it must make sense, or the module's arenas are not asked again.
 #include "alloc.h"
+#include "alloc_owner.h"
 #include "op.h"
 
 #define STATE_EVERY_MS 50u
@@ -73,7 +74,11 @@ static void tell_state(hk_thread *t, uint32_t epoch, const hk_arena *a, const hk
     hk_alloc_module *m = a->alloc_class->module;
     int64_t words[WORDS_MAX];
     unsigned count;
-    tl_Memory fixed = {.allocator = a->id, .session = s->id, .run = run, .source = SOURCE_ARENA};
+    bool shared = atomic_load(&a->is_shared);
+    tl_Memory fixed = {.allocator = a->id,
+                       .session = shared ? 0 : s->id,
+                       .run = shared ? 0 : run,
+                       .source = SOURCE_ARENA};
     if (atomic_load(&m->distrusted) || !ask(a, words, &count))
         return;
     if (read_state(words, count, &fixed))
@@ -150,7 +155,8 @@ static void emit_run_memory(hk_thread *t, uint32_t epoch, const hk_session *s, u
 {
     tl_RunMemory fixed = {.allocated_bytes = m->allocated_bytes,
                           .freed_bytes = m->freed_bytes,
-                          .peak_bytes = m->peak_bytes,
+                          .peak_bytes =
+                              m->peak_bytes < HK_PEAK_UNKNOWN ? m->peak_bytes : UINT64_MAX,
                           .live_bytes = live_bytes(s),
                           .session = s->id,
                           .run = run,
@@ -183,7 +189,8 @@ static void add(hk_run_memory *to, const hk_run_memory *more)
     to->allocated_bytes += more->allocated_bytes;
     to->freed_bytes += more->freed_bytes;
     to->grown_bytes += more->grown_bytes;
-    to->peak_bytes += more->peak_bytes; // at most
+    bool known = to->peak_bytes < HK_PEAK_UNKNOWN && more->peak_bytes < HK_PEAK_UNKNOWN;
+    to->peak_bytes = known ? to->peak_bytes + more->peak_bytes : HK_PEAK_UNKNOWN; // at most
     to->allocations += more->allocations;
     to->frees += more->frees;
 }
@@ -191,7 +198,8 @@ static void add(hk_run_memory *to, const hk_run_memory *more)
 static bool others_allocated(const hk_session_memory *m)
 {
     return atomic_load_explicit(&m->allocations, memory_order_relaxed) |
-           atomic_load_explicit(&m->frees, memory_order_relaxed);
+           atomic_load_explicit(&m->frees, memory_order_relaxed) |
+           (atomic_load_explicit(&m->grown_bytes, memory_order_relaxed) != 0);
 }
 
 // The first run's end, then at most every so often, by one of several threads.

@@ -86,21 +86,23 @@ typedef struct hk_tap_run {
 #define HK_TAP_DEPTH 4u
 
 // A kernel under way on this thread. `stack` tells whether it still is: a kernel that throws leaves
-// through our function without a word.
+// through our function without a word. What every execution needs fills one cache line.
 typedef struct hk_op_frame {
-    uintptr_t stack;
+    _Alignas(HK_CACHE_LINE) uintptr_t stack;
     uint64_t entered; // for measuring ourselves, else 0
     uint64_t begin;
+    struct hk_kernel *last, *expected; // the kernel before at this depth, and which may come next
     uint32_t epoch;
     uint32_t kernel, session, run;
+    uint32_t run_inputs;            // for the KernelShapes event
     uint8_t flags;                  // as in the Op event
     bool tells_shapes, lost_shapes; // lost: those of the inputs
-    uint32_t inputs, run_inputs;    // for the KernelShapes event
     struct hk_session *owner;       // on a thread that is not inside a run hook, NULL: not certain
+    uint32_t inputs;                // for the KernelShapes event
+    uint32_t surprises;             // how often another came than was expected
     uint64_t parameter_bytes, activation_bytes;
-    struct hk_kernel *last, *expected; // the kernel before at this depth, and which may come next
-    uint32_t surprises;                // how often another came
 } hk_op_frame;
+_Static_assert(offsetof(hk_op_frame, owner) <= HK_CACHE_LINE, "what comes first");
 
 #define HK_OP_DEPTH_MAX 32u
 
@@ -131,6 +133,7 @@ typedef struct hk_thread {
     uint32_t tap_depth; // may exceed HK_TAP_DEPTH: those are not recorded
     hk_tap_run tap_runs[HK_TAP_DEPTH];
     uintptr_t alloc_mark; // the allocator that this thread is inside of (alloc_hook.c)
+    uint64_t alloc_grown; // what it took from the system meanwhile
     _Atomic(struct tl_etw_thread *) etw; // NULL until it has written to event tracing (etw.c)
     struct hk_shim_ep *shim_ep;          // made inside the session creation that is under way
     uint32_t shim_depth;
@@ -222,7 +225,8 @@ void hk_ops_disarm(void);
 void hk_ops_forget(const uint8_t *base, size_t size);
 void hk_ops_clear(void); // after all threads have left: no kernel is known any more
 // Kernels on this thread that are below `stack` have left by an exception: tells them as failed.
-void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack);
+// `end`: that of what they were in, 0: nobody noticed it.
+void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t end);
 
 // alloc_modules.c: allocations. All with g_hk.lock held.
 // NULL, or why allocations are not (all) seen. `base` is the runtime's own or that of a provider.
@@ -270,7 +274,7 @@ static inline hk_thread *hk_thread_get(void)
 static inline hk_thread *hk_enter(uint32_t *epoch)
 {
     uint32_t now = atomic_load_explicit(&g_hk.epoch, memory_order_acquire);
-    if (!(now & 1))
+    if (__builtin_expect(!(now & 1), 0))
         return NULL;
     hk_thread *t = hk_thread_get();
     if (__builtin_expect((uintptr_t)t <= HK_THREAD_ENDED, 0) && (t || !(t = hk_thread_slow())))
@@ -280,7 +284,7 @@ static inline hk_thread *hk_enter(uint32_t *epoch)
         return NULL;
     atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&g_hk.epoch, memory_order_acquire) != now) {
+    if (__builtin_expect(atomic_load_explicit(&g_hk.epoch, memory_order_acquire) != now, 0)) {
         atomic_store_explicit(&t->busy, 0, memory_order_release);
         return NULL;
     }
@@ -313,7 +317,7 @@ static inline bool hk_reenter(hk_thread *t, uint32_t epoch)
 {
     atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&g_hk.epoch, memory_order_acquire) == epoch)
+    if (__builtin_expect(atomic_load_explicit(&g_hk.epoch, memory_order_acquire) == epoch, 1))
         return true;
     hk_leave(t);
     return false;

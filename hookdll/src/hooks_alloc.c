@@ -90,8 +90,10 @@ static void took(known *k, const void *memory, uint64_t bytes, uintptr_t stack)
         return;
     hk_alloc_find_owner(t, epoch, NULL, true, 0, &o);
     if (memory) {
-        (void)hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
-        hk_alloc_count(&o, bytes);
+        if (hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag)))
+            hk_alloc_count(&o, bytes);
+        else
+            hk_alloc_count_unnoted(&o, bytes);
     }
     if (hk_alloc_tells_all())
         hk_alloc_emit(t, epoch, &o, memory, bytes, number_of(t, epoch, k), HK_ALLOC_ALLOCATED,

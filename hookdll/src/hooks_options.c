@@ -13,6 +13,7 @@
 typedef struct options {
     struct options *next_free;
     bool complete;                      // seen from its creation on
+    bool full;                          // some entries had no room
     char text[OPTIONS_TEXT_MAX];        // "key=value\n" ...
     char providers[PROVIDERS_TEXT_MAX]; // "A,B"
 } options;
@@ -106,8 +107,10 @@ static void set_entry(options *o, hk_text prefix, hk_text key, hk_text value)
     remove_key(o->text, full, key_len);
     size_t at = text_len(o->text);
     size_t value_len = value.len < VALUE_MAX ? value.len : VALUE_MAX;
-    if (at + key_len + value_len + 3 > OPTIONS_TEXT_MAX)
+    if (at + key_len + value_len + 3 > OPTIONS_TEXT_MAX) {
+        o->full = true;
         return;
+    }
     if (at)
         o->text[at++] = '\n';
     memcpy(o->text + at, full, key_len);
@@ -237,6 +240,7 @@ static void copy_options(options *to, const options *from)
     memcpy(to->text, from->text, sizeof to->text);
     memcpy(to->providers, from->providers, sizeof to->providers);
     to->complete = from->complete;
+    to->full = from->full;
 }
 
 HK_HOOK(CloneSessionOptions, OrtStatus *, (const OrtSessionOptions *from, OrtSessionOptions **out),
@@ -312,6 +316,15 @@ static char *copy_of(const char *text, const char *more)
         copy[len++] = ',';
     memcpy(copy + len, more, more_len);
     return copy;
+}
+
+bool hk_options_are_full(const OrtSessionOptions *ort_options)
+{
+    AcquireSRWLockShared(&g_lock);
+    const options *o = ort_options ? hk_registry_find(&g_options, ort_options) : NULL;
+    bool full = o && o->full;
+    ReleaseSRWLockShared(&g_lock);
+    return full;
 }
 
 void hk_options_describe(const OrtSessionOptions *ort_options, char **out_options,

@@ -17,7 +17,7 @@ typedef struct run_frame {
     uint32_t inputs;
     uint16_t in_flight;
     uint8_t call;
-    uint32_t inside;                // HK_INSIDE_LOADING of the call around us
+    uint32_t inside;                // HK_INSIDE_CREATE of the call around us
     struct hk_run_options *options; // the program's, counted by the shim
     hk_run_note outer;              // the run around us
     hk_run_memory memory;
@@ -78,7 +78,7 @@ static inline void run_note(run_frame *f)
     hk_thread *t = f->t;
     f->outer = t->run;
     t->alloc_mark = 0;
-    f->inside = t->inside & HK_INSIDE_LOADING;
+    f->inside = t->inside & HK_INSIDE_CREATE;
     t->inside &= ~HK_INSIDE_LOADING;
     t->op_ticks = 0;
     t->run = (hk_run_note){.session = f->s,
@@ -100,15 +100,16 @@ static inline void run_unnote(run_frame *f)
 }
 
 // Kernels of this run that left by an exception.
-static inline void run_unwind(run_frame *f)
+static inline void run_unwind(run_frame *f, uint64_t end)
 {
     if (__builtin_expect(f->t->op_depth != 0, 0))
-        hk_ops_unwind(f->t, f->epoch, (uintptr_t)f);
+        hk_ops_unwind(f->t, f->epoch, (uintptr_t)f, end);
 }
 
-static void emit_failure(const run_frame *f, hk_thread *t, const hk_module *m,
-                         const OrtStatus *status)
+static void tell_failure(const run_frame *f, hk_thread *t, const hk_module *m,
+                         const OrtStatus *status, uint64_t end)
 {
+    hk_session_note_failure(f->s, f->run, end);
     hk_emit_log(t, f->epoch, TL_LEVEL_ERROR, f->s->id, f->run, hk_status_code(m, status),
                 hk_status_message(m, status));
 }
@@ -159,7 +160,7 @@ static inline void run_end(run_frame *f, hk_thread *t, const hk_module *m, const
     if (g_hk.flags & ORT_HOOK_ALLOC_STATS)
         hk_alloc_run_ends(t, f->epoch, f->s, f->run, sole, &f->memory);
     if (__builtin_expect(status != NULL, 0))
-        emit_failure(f, t, m, status);
+        tell_failure(f, t, m, status, end);
     if (__builtin_expect(f->entered != 0, 0))
         emit_overhead(f, t, end);
     hk_leave(t);
@@ -186,7 +187,7 @@ HK_HOOK(Run, OrtStatus *,
     run_unnote(&f);
     options_end(&f, m);
     if (hk_reenter(f.t, f.epoch)) {
-        run_unwind(&f);
+        run_unwind(&f, end);
         uint32_t set = status ? 0
                               : hk_shapes_of(f.t, f.epoch, m, f.s, HK_OUTPUTS, output_names,
                                              (const OrtValue *const *)outputs, output_names_len);
@@ -211,7 +212,7 @@ HK_HOOK(RunWithBinding, OrtStatus *,
     run_unnote(&f);
     options_end(&f, m);
     if (hk_reenter(f.t, f.epoch)) {
-        run_unwind(&f);
+        run_unwind(&f, end);
         uint32_t set = status ? 0 : hk_binding_outputs(f.t, f.epoch, m, f.s, binding);
         run_end(&f, f.t, m, status, end, set);
     }
@@ -239,6 +240,10 @@ static void async_done(void *user_data, OrtValue **outputs, size_t num_outputs, 
     uint32_t epoch;
     hk_thread *t = hk_enter(&epoch);
     if (t && epoch == run.frame.epoch) {
+        // ORT caught above our frames what a kernel of this run threw.
+        if (__builtin_expect(t->op_depth != 0, 0))
+            hk_ops_unwind(t, epoch, (uintptr_t)__builtin_frame_address(0), end);
+        t->alloc_mark = 0;
         uint32_t set =
             status ? 0
                    : hk_shapes_of(t, epoch, run.module, run.frame.s, HK_OUTPUTS, run.output_names,

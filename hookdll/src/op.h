@@ -12,6 +12,7 @@
 //                  reused at once
 //   op_identity.c  asks a kernel who it is, once
 //   op_owner.c     its session, where the thread does not tell
+//   op_text.c      what the names of classes and providers tell (portable)
 //   op_names.c     and what its tensors are called
 //   op_shapes.c    reads what it was given, once per set of the session's inputs
 //   op_hook.c      the hot path
@@ -22,6 +23,7 @@
 #pragma once
 
 #include "op_scan.h"
+#include "op_text.h"
 #include "sessions.h"
 
 // MSVC's convention for a member function that returns an object: this, where the result goes, then
@@ -51,6 +53,7 @@ typedef struct hk_op_module {
     hk_scan scan;
     hk_context_layout context;
     _Atomic uint32_t session_distance; // 0: not known yet (op_owner.c)
+    _Atomic uint32_t searches;         // for it that found nothing
 } hk_op_module;
 
 typedef struct hk_vtable {
@@ -88,12 +91,13 @@ typedef struct hk_kernel {
     _Atomic uint32_t session_id;   // of that one: its place may be another's when the kernel ends
     _Atomic uint32_t set; // the session's inputs last described; HK_SET_UNTOLD before the first
     _Atomic uint32_t announced;
-    _Atomic uint64_t owner;        // what tells its session, 0: not read yet (op_owner.c)
-    _Atomic int64_t memory;        // last told (shim)
-    _Atomic uint32_t losses, wait; // see hk_kernel_waits
-    SRWLOCK lock;                  // what follows
-    uint32_t described_count;      // ever; the oldest gives way
-    uint32_t described[HK_KERNEL_SETS];
+    _Atomic uint32_t set_before;      // `set` before that: inputs of two kinds in turn
+    _Atomic uint64_t owner;           // what tells its session, 0: not read yet (op_owner.c)
+    _Atomic int64_t memory;           // last told (shim)
+    _Atomic uint32_t losses, wait;    // see hk_kernel_waits
+    SRWLOCK lock;                     // for changing what follows
+    _Atomic uint32_t described_count; // ever; the oldest gives way
+    _Atomic uint32_t described[HK_KERNEL_SETS];
 } hk_kernel;
 _Static_assert(offsetof(hk_kernel, owner) <= HK_CACHE_LINE, "what comes first");
 
@@ -131,9 +135,10 @@ void hk_kernels_clear(void);
 void hk_kernels_forget(uintptr_t base, size_t size); // those with vtables there
 
 // Whether its shapes were told for this set of the session's inputs, as far as we remember. What
-// was forgotten is told again, which does no harm.
-bool hk_kernel_is_described(hk_kernel *k, uint32_t set);
+// was forgotten is told again, which does no harm. Takes no lock.
+bool hk_kernel_is_described(const hk_kernel *k, uint32_t set);
 void hk_kernel_described(hk_kernel *k, uint32_t set);
+void hk_kernel_note_set(hk_kernel *k, uint32_t set); // described: executions with it come now
 // They could not be told: the ring is full, or the kernel failed. The next attempt comes after 1,
 // 2, 4, ... 64 executions, since reading shapes takes longer than an operator may.
 void hk_kernel_undescribed(hk_kernel *k);
@@ -178,12 +183,6 @@ bool hk_kernel_announce(hk_thread *t, uint32_t epoch, const hk_kernel *k, const 
 
 // Sends the names of its tensors, where the runtime tells them.
 void hk_kernel_tell_names(hk_thread *t, uint32_t epoch, const hk_kernel *k);
-
-// Whether a provider hands work to a device and returns before it is done.
-bool hk_provider_submits(const char *name);
-
-// The decorated class name as people write it; returns the length.
-size_t hk_class_text(const char *decorated, char *out, size_t capacity);
 
 // -------------------------------------------------------------------------------------- executions
 

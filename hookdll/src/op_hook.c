@@ -6,6 +6,7 @@
 #include "tracelogging/channel_inline.h"
 
 enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
+#define UNKNOWN_RUN 0u // never one that is sampled
 
 // ----------------------------------------------------------------------------------- which run
 
@@ -21,7 +22,8 @@ static bool guess_session(hk_op_frame *f)
 
 // On a thread that is not inside a run hook: an inter-op thread, or the pool of RunAsync. False if
 // the operator is not to be recorded: it belongs to a run that began before we came, or to one that
-// is not sampled.
+// is not sampled. With sampling an operator whose run is not known is taken for one of the many
+// that are not.
 static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_kernel *k,
                                                        hk_op_frame *f)
 {
@@ -34,18 +36,20 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
     }
     f->flags = FLAG_AMBIGUOUS;
     hk_session *s = atomic_load_explicit(&k->session, memory_order_acquire);
-    // Its place may be another session's by now.
-    if (!s || s->id != atomic_load_explicit(&k->session_id, memory_order_relaxed)) {
+    // Its place may be another session's by now, and runs of one that is hidden another's.
+    if (!s || s->id != atomic_load_explicit(&k->session_id, memory_order_relaxed) ||
+        (!s->address && !atomic_load_explicit(&s->flying, memory_order_relaxed))) {
         bool certain;
         s = hk_kernel_find_owner(k, &certain);
         if (!s)
-            return !certain && guess_session(f);
+            return !certain && !hk_run_skips_ops(UNKNOWN_RUN) && guess_session(f);
     }
     f->session = s->id;
     f->owner = s;
     f->run = hk_session_sole_run(s);
-    if (!f->run)
-        return atomic_load_explicit(&s->flying, memory_order_relaxed) != 0;
+    if (f->run == UNKNOWN_RUN)
+        return !hk_run_skips_ops(UNKNOWN_RUN) &&
+               atomic_load_explicit(&s->flying, memory_order_relaxed) != 0;
     f->flags = 0;
     f->run_inputs = hk_session_inputs_of(s, f->run, HK_SET_UNTOLD);
     return !hk_run_skips_ops(f->run);
@@ -67,23 +71,41 @@ static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_fram
 
 // ---------------------------------------------------------------------------------- first sight
 
-static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, hk_kernel *k,
-                                                  const void *context, hk_op_frame *f, uint32_t set)
+static void tell_kernel(hk_thread *t, uint32_t epoch, hk_kernel *k, const void *context,
+                        hk_op_frame *f, uint32_t set)
 {
-    DWORD error = GetLastError();
     uint32_t unannounced = 0;
-    if (atomic_compare_exchange_strong(&k->announced, &unannounced, 1) &&
-        !hk_kernel_announce(t, epoch, k, atomic_load(&k->session)))
+    if (!atomic_load(&k->announced) &&
+        atomic_compare_exchange_strong(&k->announced, &unannounced, 1) &&
+        !hk_kernel_announce(t, epoch, k, atomic_load(&k->session))) {
         atomic_store(&k->announced, 0); // dropped: once more with the next execution
-    else if (f->flags & FLAG_LOADING)
+    } else if (f->flags & FLAG_LOADING) {
         atomic_store(&k->set, 0);
-    else if (!k->vtable->module->runtime || hk_kernel_is_described(k, set))
-        atomic_store(&k->set, set);
-    else if (!hk_kernel_waits(k)) {
+    } else if (!k->vtable->module->runtime) {
+        hk_kernel_note_set(k, set);
+    } else {
         f->run_inputs = set;
         f->tells_shapes = true;
         f->lost_shapes = !hk_op_shapes_before(t, epoch, k, context, f);
     }
+}
+
+// Inputs other than last time. What takes little comes first: they may be others every time.
+static __attribute__((noinline)) void first_sight(hk_thread *t, uint32_t epoch, hk_kernel *k,
+                                                  const void *context, hk_op_frame *f, uint32_t set)
+{
+    if (atomic_load_explicit(&k->announced, memory_order_relaxed)) {
+        if (hk_kernel_is_described(k, set)) {
+            hk_kernel_note_set(k, set);
+            return;
+        }
+        if (hk_kernel_waits(k))
+            return;
+    }
+    if (RtlDllShutdownInProgress())
+        return;
+    DWORD error = GetLastError();
+    tell_kernel(t, epoch, k, context, f, set);
     SetLastError(error);
 }
 
@@ -109,14 +131,16 @@ static __attribute__((noinline)) hk_kernel *find_unexpected(hk_op_frame *f, cons
 static inline hk_kernel *find(hk_op_frame *f, const hk_vtable *v, const void *self, uint32_t epoch)
 {
     hk_kernel *k = f->expected;
-    bool is_it = k && atomic_load_explicit(&k->self, memory_order_acquire) == (uintptr_t)self &&
-                 k->epoch == epoch && k->vtable == v;
-    if (__builtin_expect(!is_it, 0))
+    if (__builtin_expect(!k, 0) ||
+        __builtin_expect(atomic_load_explicit(&k->self, memory_order_acquire) != (uintptr_t)self,
+                         0) ||
+        __builtin_expect(k->epoch != epoch, 0) || __builtin_expect(k->vtable != v, 0)) {
         k = find_unexpected(f, v, self, epoch);
-    if (k) {
-        f->last = k;
-        f->expected = atomic_load_explicit(&k->after, memory_order_relaxed);
+        if (!k)
+            return NULL;
     }
+    f->last = k;
+    f->expected = atomic_load_explicit(&k->after, memory_order_relaxed);
     return k;
 }
 
@@ -124,14 +148,14 @@ static inline hk_kernel *find(hk_op_frame *f, const hk_vtable *v, const void *se
 static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtable *v, void *self,
                                     const void *context, uintptr_t stack)
 {
-    uint64_t entered = t->run.measures ? hk_ticks() : 0;
+    uint64_t entered = __builtin_expect(t->run.measures, 0) ? hk_ticks() : 0;
     if (__builtin_expect(t->op_depth != 0, 0) && t->ops[t->op_depth - 1].stack <= stack)
-        hk_ops_unwind(t, epoch, stack + 1);
+        hk_ops_unwind(t, epoch, stack + 1, 0);
     if (__builtin_expect(t->run.skips_ops | (t->op_depth == HK_OP_DEPTH_MAX), 0))
         return NULL;
     hk_op_frame *f = &t->ops[t->op_depth];
     hk_kernel *k = find(f, v, self, epoch);
-    if (__builtin_expect(!k, 0) || !assign(t, epoch, k, f))
+    if (__builtin_expect(!k, 0) || __builtin_expect(!assign(t, epoch, k, f), 0))
         return NULL;
     f->stack = stack;
     f->entered = entered;
@@ -139,10 +163,11 @@ static inline hk_op_frame *op_begin(hk_thread *t, uint32_t epoch, const hk_vtabl
     f->kernel = k->id;
     f->tells_shapes = false;
     uint32_t told = atomic_load_explicit(&k->set, memory_order_relaxed);
-    uint32_t set = f->run_inputs != HK_SET_UNTOLD ? f->run_inputs
-                   : told == HK_SET_UNTOLD        ? 0
-                                                  : told;
-    if (__builtin_expect(told != set, 0) && !RtlDllShutdownInProgress())
+    uint32_t set = f->run_inputs;
+    if (__builtin_expect(set == HK_SET_UNTOLD, 0))
+        set = told == HK_SET_UNTOLD ? 0 : told;
+    if (__builtin_expect(told != set, 0) &&
+        atomic_load_explicit(&k->set_before, memory_order_relaxed) != set)
         first_sight(t, epoch, k, context, f, set);
     t->op_depth++;
     return f;
@@ -177,13 +202,25 @@ static inline void emit_op(hk_thread *t, uint32_t epoch, const hk_op_frame *f, u
     __builtin_prefetch((const uint8_t *)payload + HK_CACHE_LINE, 1); // where the next one will be
 }
 
-void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack)
+// When a kernel ended that threw, nobody knows. Its run has failed for it, which may be long ago.
+// The session may be gone, since it ends its threads; its place keeps what it was until it is used.
+static uint64_t latest_end(const hk_op_frame *f)
+{
+    const hk_session *s = f->owner;
+    uint64_t end =
+        s && s->facts.session == f->session ? hk_session_failed_at(s, f->run, f->begin) : 0;
+    return end ? end : hk_ticks();
+}
+
+void hk_ops_unwind(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t end)
 {
     while (t->op_depth && t->ops[t->op_depth - 1].stack < stack) {
         hk_op_frame *f = &t->ops[--t->op_depth];
         f->flags |= FLAG_FAILED;
+        if (t->alloc_mark < f->stack)
+            t->alloc_mark = 0; // it was inside
         if (f->epoch == epoch)
-            emit_op(t, epoch, f, hk_ticks()); // when it ended nobody knows; it is over now
+            emit_op(t, epoch, f, end ? end : latest_end(f));
     }
 }
 
@@ -207,6 +244,15 @@ static inline bool has_failed(const void *status)
     return *(const uintptr_t *)status != 0;
 }
 
+// Perhaps for one inside of it that threw.
+static __attribute__((noinline)) void note_failure(hk_thread *t, uint32_t epoch, hk_op_frame *f,
+                                                   uint64_t end)
+{
+    hk_ops_unwind(t, epoch, f->stack, end);
+    f->flags |= FLAG_FAILED;
+    t->run.failed = true;
+}
+
 void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
 {
     uint32_t epoch;
@@ -220,13 +266,13 @@ void *hk_op_compute(void *self, void *status, void *context, const hk_vtable *v)
     f->begin = hk_ticks();
     void *result = v->compute(self, status, context);
     uint64_t end = hk_ticks();
-    t->op_depth = (uint32_t)(f - t->ops);
-    if (__builtin_expect(!hk_reenter(t, epoch), 0))
+    if (__builtin_expect(!hk_reenter(t, epoch), 0)) {
+        t->op_depth = (uint32_t)(f - t->ops);
         return result;
-    if (__builtin_expect(has_failed(status), 0)) {
-        f->flags |= FLAG_FAILED;
-        t->run.failed = true;
     }
+    if (__builtin_expect(has_failed(status), 0))
+        note_failure(t, epoch, f, end);
+    t->op_depth = (uint32_t)(f - t->ops);
     emit_op(t, epoch, f, end);
     if (__builtin_expect(f->tells_shapes, 0))
         tell_shapes(t, epoch, self, context, f);

@@ -46,11 +46,12 @@ static hk_kernel *add(const void *self, const hk_vtable *vtable, uint32_t epoch)
     k->id = ++g_hk.next_kernel;
     k->epoch = epoch;
     k->vtable = vtable;
-    k->described_count = 0;
+    atomic_store(&k->described_count, 0);
     atomic_store(&k->after, NULL);
     atomic_store(&k->session, NULL);
     atomic_store(&k->owner, 0);
     atomic_store(&k->set, HK_SET_UNTOLD);
+    atomic_store(&k->set_before, HK_SET_UNTOLD);
     atomic_store(&k->announced, 0);
     atomic_store(&k->losses, 0);
     atomic_store(&k->wait, 0);
@@ -98,32 +99,36 @@ uint32_t hk_kernel_retire(const void *self, uint32_t epoch, hk_session_ref *owne
     return id;
 }
 
-static bool is_described(const hk_kernel *k, uint32_t set)
+bool hk_kernel_is_described(const hk_kernel *k, uint32_t set)
 {
-    for (uint32_t i = 0; i < k->described_count && i < HK_KERNEL_SETS; i++)
-        if (k->described[i] == set)
+    uint32_t count = atomic_load_explicit(&k->described_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count && i < HK_KERNEL_SETS; i++)
+        if (atomic_load_explicit(&k->described[i], memory_order_relaxed) == set)
             return true;
     return false;
 }
 
-bool hk_kernel_is_described(hk_kernel *k, uint32_t set)
+// 0 stands for what is not known, also while a session is loading: that is not remembered.
+void hk_kernel_note_set(hk_kernel *k, uint32_t set)
 {
-    AcquireSRWLockExclusive(&k->lock);
-    bool known = is_described(k, set);
-    ReleaseSRWLockExclusive(&k->lock);
-    return known;
+    uint32_t last = atomic_load_explicit(&k->set, memory_order_relaxed);
+    if (last && last != set)
+        atomic_store_explicit(&k->set_before, last, memory_order_relaxed);
+    atomic_store_explicit(&k->set, set, memory_order_relaxed);
 }
 
 void hk_kernel_described(hk_kernel *k, uint32_t set)
 {
     AcquireSRWLockExclusive(&k->lock);
-    if (!is_described(k, set))
-        k->described[k->described_count++ % HK_KERNEL_SETS] = set;
-    bool often = k->described_count >= HK_KERNEL_TELLS;
+    uint32_t count = atomic_load(&k->described_count);
+    if (!hk_kernel_is_described(k, set)) {
+        atomic_store(&k->described[count++ % HK_KERNEL_SETS], set);
+        atomic_store(&k->described_count, count);
+    }
     ReleaseSRWLockExclusive(&k->lock);
     atomic_store(&k->losses, 0);
-    atomic_store(&k->wait, often ? HK_KERNEL_PAUSE : 0);
-    atomic_store(&k->set, set);
+    atomic_store(&k->wait, count >= HK_KERNEL_TELLS ? HK_KERNEL_PAUSE : 0);
+    hk_kernel_note_set(k, set);
 }
 
 void hk_kernel_undescribed(hk_kernel *k)

@@ -90,6 +90,7 @@ const char *hk_ops_arm(uint8_t *base, hk_module *runtime)
     memset(&o->context, 0, sizeof o->context);
     atomic_store(&o->trusted, 0);
     atomic_store(&o->session_distance, 0);
+    atomic_store(&o->searches, 0);
     const char *problem = search(o);
     if (problem) {
         release(o);

@@ -6,13 +6,15 @@
 // every session begins with, its vtable; after that this word must be there for every kernel.
 //
 // Sessions that only ORT's own events tell of have no address: there the manager of one kernel that
-// ran on the run's own thread stands for the session.
+// ran on the run's own thread, or while no other session could have, stands for the session.
 #include "op.h"
+#include "tap.h"
 
 enum {
     INFO_MANAGER = 48,    // in an OpKernelInfo, from 1.15 to 1.30
     DISTANCE_MAX = 16384, // a session object takes about 3000 bytes
     CHUNK = 512,
+    SEARCHES_MAX = 64, // each asks the system up to 32 times, inside the program's run
 };
 #define NO_DISTANCE UINT32_MAX // this runtime is not as we know it
 
@@ -41,6 +43,19 @@ static uint32_t search_back(uint64_t manager, uint64_t value)
     return 0;
 }
 
+// 0: not found. After enough of that nobody searches again.
+static uint32_t find_distance(hk_op_module *o, uint64_t manager, uint64_t vtable)
+{
+    uint32_t distance = search_back(manager, vtable), unknown = 0;
+    bool gives_up = !distance && atomic_fetch_add(&o->searches, 1) + 1 >= SEARCHES_MAX;
+    if (!distance && !gives_up)
+        return 0;
+    uint32_t found = gives_up ? NO_DISTANCE : distance;
+    if (!atomic_compare_exchange_strong(&o->session_distance, &unknown, found) && unknown != found)
+        return 0;
+    return distance;
+}
+
 // The session object that this manager is a member of, 0: can't be told.
 static uint64_t session_around(hk_op_module *o, uint64_t manager)
 {
@@ -48,14 +63,8 @@ static uint64_t session_around(hk_op_module *o, uint64_t manager)
     uint32_t distance = atomic_load(&o->session_distance);
     if (!vtable || distance == NO_DISTANCE || manager < 65536 || (manager & 7))
         return 0;
-    if (!distance) {
-        uint32_t unknown = 0;
-        if (!(distance = search_back(manager, vtable)))
-            return 0;
-        if (!atomic_compare_exchange_strong(&o->session_distance, &unknown, distance) &&
-            unknown != distance)
-            return 0;
-    }
+    if (!distance && !(distance = find_distance(o, manager, vtable)))
+        return 0;
     return hk_op_copy(o, manager - distance, &word, sizeof word) && word == vtable
                ? manager - distance
                : 0;
@@ -64,6 +73,8 @@ static uint64_t session_around(hk_op_module *o, uint64_t manager)
 // Reading changes the last error, which is the program's.
 static uint64_t read_owner(hk_op_module *o, const hk_kernel *k)
 {
+    if (atomic_load_explicit(&o->session_distance, memory_order_relaxed) == NO_DISTANCE)
+        return 0;
     DWORD error = GetLastError();
     uint64_t manager = manager_of(k);
     uint64_t owner = !manager ? 0 : o->runtime ? session_around(o, manager) : manager;
@@ -84,9 +95,12 @@ hk_session *hk_kernel_find_owner(hk_kernel *k, bool *certain)
     }
     hk_session *s = !address     ? NULL
                     : o->runtime ? hk_session_find((const OrtSession *)(uintptr_t)address)
-                                 : hk_session_with_manager(address);
+                                 : hk_session_running_with(address, hk_tap_seen_whole(o->base));
     if (s)
         hk_kernel_belongs(k, s);
+    uint64_t unknown = 0;
+    if (s && !o->runtime)
+        atomic_compare_exchange_strong(&s->manager, &unknown, address);
     *certain = s || (address && o->runtime);
     return s;
 }

@@ -17,8 +17,8 @@ typedef struct values {
 // Bits of one element, by ONNXTensorElementDataType; 0 where that is no fixed number.
 static uint32_t element_bits(int element_type)
 {
-    static const uint8_t bits[] = {0,  32, 8,  8,   16, 16, 32, 64, 0, 8, 16, 64,
-                                   32, 64, 64, 128, 16, 8,  8,  8,  8, 4, 4,  4};
+    static const uint8_t bits[] = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
+                                   64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 2,  2,  8};
     return element_type >= 0 && element_type < (int)sizeof bits ? bits[element_type] : 0;
 }
 

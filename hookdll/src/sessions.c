@@ -148,6 +148,29 @@ static void note_address(hk_session *s, const OrtSession *session)
         atomic_compare_exchange_strong(&s->module->session_vtable, &none, vtable);
 }
 
+// Of hidden sessions only those that ran are seen to end: the oldest of the others makes room.
+static bool make_room(hk_thread *t, uint32_t epoch)
+{
+    hk_session_ref oldest = {0};
+    uint64_t lowest = UINT64_MAX;
+    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+        hk_session *s = hk_registry_at(&g_sessions, i);
+        if (!s || s->address || !s->ort_id || atomic_load(&s->flying))
+            continue;
+        uint64_t rank = (uint64_t)(atomic_load(&s->runs) != 0) << 32 | s->id;
+        if (rank < lowest)
+            lowest = rank, oldest = (hk_session_ref){s, s->id};
+    }
+    hk_session_hidden_ends(t, epoch, oldest);
+    return oldest.session;
+}
+
+static bool remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
+{
+    return hk_registry_add(&g_sessions, key, s) ||
+           (make_room(t, epoch) && hk_registry_add(&g_sessions, key, s));
+}
+
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                         OrtStatus *status, const hk_session_origin *origin)
 {
@@ -181,7 +204,7 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     if (stale)
         session_free(stale);
     note_address(s, session);
-    if (!hk_registry_add(&g_sessions, session, s)) {
+    if (!remember(t, epoch, session, s)) {
         session_free(s);
         return;
     }
@@ -215,7 +238,7 @@ void hk_session_finalized(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession
         hk_shim_tell_refusal(t, epoch, s->id, origin->no_shim);
 }
 
-hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
+hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session)
 {
     static SRWLOCK lock = SRWLOCK_INIT; // two threads may meet the same session first
     if (RtlDllShutdownInProgress())
@@ -229,7 +252,7 @@ hk_session *hk_session_take_up(hk_module *m, OrtSession *session)
         s->shim = hk_shim_in(session);
         describe_metadata(s, m, session);
         hk_alloc_session_seen(m, session);
-        if (!hk_registry_add(&g_sessions, session, s)) {
+        if (!remember(t, epoch, session, s)) {
             session_free(s);
             s = NULL;
         }
@@ -254,7 +277,8 @@ hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id)
     return hk_session_find(hidden_key(m, ort_id));
 }
 
-hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source)
+hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id,
+                                      uint8_t source)
 {
     static SRWLOCK lock = SRWLOCK_INIT;
     if (RtlDllShutdownInProgress())
@@ -265,7 +289,7 @@ hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t sou
         s->created_ticks = hk_ticks();
         s->facts.source = source;
         s->ort_id = ort_id;
-        if (!hk_registry_add(&g_sessions, hidden_key(m, ort_id), s)) {
+        if (!remember(t, epoch, hidden_key(m, ort_id), s)) {
             session_free(s);
             s = NULL;
         }
@@ -305,18 +329,21 @@ hk_session *hk_session_sole_hidden(const hk_module *m)
     return sole;
 }
 
-hk_session *hk_session_with_manager(uint64_t manager)
+hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen)
 {
-    hk_session *sole = NULL;
+    hk_session *its = NULL, *perhaps = NULL;
+    uint32_t known = 0, unknown = 0;
     for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || atomic_load_explicit(&s->manager, memory_order_relaxed) != manager)
+        if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
             continue;
-        if (sole)
-            return NULL;
-        sole = s;
+        uint64_t has = atomic_load_explicit(&s->manager, memory_order_relaxed);
+        if (has == manager)
+            its = s, known++;
+        else if (s->module == seen && (!has || !s->ort_id)) // without a number: it is several
+            perhaps = s, unknown++;
     }
-    return sole;
+    return known == 1 ? its : !known && unknown == 1 ? perhaps : NULL;
 }
 
 hk_session *hk_session_find(const OrtSession *session)

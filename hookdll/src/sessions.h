@@ -10,6 +10,13 @@
 
 #define HK_SESSION_ARENAS 4u
 #define HK_RUN_INPUTS     8u // a power of two
+#define HK_RUN_FAILURES   8u // as well
+
+// A run that failed, and when it did.
+typedef struct hk_run_failure {
+    _Atomic uint32_t run;
+    _Atomic uint64_t end;
+} hk_run_failure;
 
 // What is known of a session's memory (alloc_*.c).
 typedef struct hk_session_memory {
@@ -38,6 +45,7 @@ typedef struct hk_session {
     // Entry: high half of a fingerprint, low half the set's number (shapes.c).
     _Atomic uint64_t shapes[2][HK_SHAPE_CACHE];
     hk_session_memory memory;
+    hk_run_failure failures[HK_RUN_FAILURES]; // the last ones
     // What the Session event says.
     uint64_t created_ticks;
     tl_Session facts;
@@ -91,14 +99,18 @@ void hk_sessions_clear(void);
 hk_session *hk_session_find(const OrtSession *session);
 // The number of the session that ORT calls `ort_id`, 0: not known. Walks all.
 uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id);
-hk_session *hk_session_take_up(hk_module *m, OrtSession *session);
+hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session);
 void hk_session_announce(hk_thread *t, uint32_t epoch, hk_session *s);
 
 // Sessions of modules without a C API are known by ORT's own number; 0 stands for those that it
 // does not tell.
-hk_session *hk_session_with_manager(uint64_t manager); // NULL: none or several. Walks all.
+// While a kernel with this manager is executed: its session among those under way. Where all
+// sessions of its module were seen to come (`seen`, else NULL) that is also the only one whose
+// manager is not known yet. NULL: none or several. Walks all.
+hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen);
 hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id);
-hk_session *hk_session_take_up_hidden(hk_module *m, uint32_t ort_id, uint8_t source);
+hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id,
+                                      uint8_t source);
 // Does nothing if it has ended already or is not hidden.
 void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref);
 // The only one of this module, NULL: there are none or several. Walks all; the answer is good as
@@ -112,7 +124,7 @@ static inline hk_session *hk_session_of(hk_thread *t, uint32_t epoch, hk_module 
 {
     hk_session *s = hk_session_find(session);
     if (__builtin_expect(!s, 0))
-        s = hk_session_take_up(m, session);
+        s = hk_session_take_up(t, epoch, m, session);
     if (s && __builtin_expect(!atomic_load_explicit(&s->announced, memory_order_relaxed), 0))
         hk_session_announce(t, epoch, s);
     return s;
@@ -152,6 +164,32 @@ static inline uint32_t hk_session_inputs_of(const hk_session *s, uint32_t run, u
     return given >> 32 == run ? (uint32_t)given : unknown;
 }
 
+// A kernel of this run may have thrown on another thread, which learns of it later.
+static inline void hk_session_note_failure(hk_session *s, uint32_t run, uint64_t end)
+{
+    hk_run_failure *failure = &s->failures[run % HK_RUN_FAILURES];
+    atomic_store_explicit(&failure->end, end, memory_order_relaxed);
+    atomic_store_explicit(&failure->run, run, memory_order_release);
+}
+
+// When that run failed. Of one that is not known any more, or 0: the first failure after `begin`;
+// 0: there was none.
+static inline uint64_t hk_session_failed_at(const hk_session *s, uint32_t run, uint64_t begin)
+{
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < HK_RUN_FAILURES; i++) {
+        uint32_t failed = atomic_load_explicit(&s->failures[i].run, memory_order_acquire);
+        uint64_t end = atomic_load_explicit(&s->failures[i].end, memory_order_relaxed);
+        if (!failed || end < begin)
+            continue;
+        if (failed == run)
+            return end;
+        if (!first || end < first)
+            first = end;
+    }
+    return first;
+}
+
 // The session that runs if exactly one does, else NULL; *count says how many do. Walks all.
 hk_session *hk_session_sole_in_flight(uint32_t *count);
 
@@ -171,4 +209,5 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status);
 // options.c: copies (hk_alloc) of what was set on these options; NULL options are the defaults
 void hk_options_describe(const OrtSessionOptions *options, char **out_options,
                          char **out_providers);
+bool hk_options_are_full(const OrtSessionOptions *options); // there is more than is described
 void hk_options_clear(void);

@@ -117,7 +117,7 @@ static void describe(hk_thread *t, const hk_shim_run *r, hk_kernel *k,
                      const OrtProfilingEvent *event)
 {
     if (hk_kernel_is_described(k, r->inputs))
-        atomic_store(&k->set, r->inputs);
+        hk_kernel_note_set(k, r->inputs);
     else if (hk_kernel_waits(k))
         return;
     else if (tell_shapes(t, r, k, event))

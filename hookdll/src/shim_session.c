@@ -74,6 +74,9 @@ static const char *refusal(const OrtSessionOptions *given)
     char *options = NULL, *providers = NULL;
     hk_options_describe(given, &options, &providers);
     const char *why = refusal_by(options, providers);
+    // What there was no room for could be what the others are refused for.
+    if (!why && hk_options_are_full(given))
+        why = "it has more options than are kept, and ORT's profiling may be among them";
     hk_free(options);
     hk_free(providers);
     return why;

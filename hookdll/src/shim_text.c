@@ -3,11 +3,36 @@
 // not read at all.
 #include "shim_text.h"
 
+// By ONNXTensorElementDataType, as ORT's DataTypeImpl::ToString writes them.
 static const char *const element_names[] = {
-    "",      "float",  "uint8",    "int8",         "uint16",         "int16",      "int32",
-    "int64", "string", "bool",     "float16",      "double",         "uint32",     "uint64",
-    "",      "",       "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4", "int4"};
+    "",
+    "float",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "bool",
+    "float16",
+    "double",
+    "uint32",
+    "uint64",
+    "",
+    "",
+    "bfloat16",
+    "Float8E4M3FN",
+    "Float8E4M3FNUZ",
+    "Float8E5M2",
+    "Float8E5M2FNUZ",
+    "UInt4x2",
+    "Int4x2",
+    "Float4E2M1",
+    "UInt2x4",
+    "Int2x4",
+    "Float8E8M0",
+};
 
 static int element_type(const char *name, size_t len)
 {

@@ -80,6 +80,8 @@ void hk_tap_tell_ort(const hk_tap_provider *p, bool listens);
 #define HK_TAP_SAFE_MINOR 30
 // Somebody else than we listens to this runtime's events, as far as is known.
 bool hk_tap_others_listen(const hk_module *m);
+// The module at this base, if all its sessions and runs were seen to come, else NULL.
+const hk_module *hk_tap_seen_whole(const uint8_t *base);
 bool hk_tap_is_wanted(const hk_tap_provider *p, uint8_t level, uint64_t keyword);
 
 // tap_write.c: what takes the place of the imports
@@ -99,7 +101,8 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
 void hk_tap_run_begins(hk_thread *t, uint32_t epoch, hk_tap_provider *p, uint32_t ort_session,
                        uintptr_t stack, uint64_t now);
 void hk_tap_run_ends(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t now);
-void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uint64_t now);
+void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uintptr_t stack,
+                      uint64_t now);
 
 // tap_hidden.c: such a module is told when its first event comes, which says the version. True:
 // now.

@@ -222,11 +222,14 @@ static bool begins(hk_tap_text text, const char *literal)
     return text.len >= len && memcmp(text.bytes, literal, len) == 0;
 }
 
-// Of no use to anybody here; and what a model says about itself in free text may be long.
+// Of no use to anybody here; and what a model says about itself in free text may be long. The
+// session's number is told apart from the text, which is then the same for all sessions and in the
+// file once.
 static bool is_left_out(hk_tap_text name)
 {
     return begins(name, "UTCReplace_") || begins(name, "PartA_") ||
-           hk_tap_is(name, "modelMetaData") || hk_tap_is(name, "schemaVersion");
+           hk_tap_is(name, "modelMetaData") || hk_tap_is(name, "schemaVersion") ||
+           hk_tap_is(name, "sessionId");
 }
 
 static size_t put_number(char *to, uint64_t number, bool is_signed)

@@ -26,7 +26,8 @@ static bool is_of_windows(const uint16_t *path, size_t units)
 }
 
 typedef struct finding {
-    bool provider, kernels;
+    bool provider; // of events, so ONNX Runtime as a whole
+    bool kernels;  // those alone
 } finding;
 
 // ORT itself never comes without its provider, and that is quickly looked for.
@@ -40,7 +41,7 @@ static finding look_into(const uint8_t *base, const uint16_t *path, size_t units
         is_of_windows(path, units) || !hk_image_scan(&scan, base))
         return found;
     found.provider = hk_tap_find(&scan, HK_TAP_PROVIDER_NAME, &block, &description) != 0;
-    found.kernels = (found.provider || is_provider) && hk_scan_mentions_kernels(&scan);
+    found.kernels = !found.provider && is_provider && hk_scan_mentions_kernels(&scan);
     return found;
 }
 
@@ -102,10 +103,9 @@ static void arm_provider(uint8_t *base, reasons *no)
 }
 
 // ONNX Runtime as a whole.
-static void arm_hidden(hk_module *m, bool has_kernels, reasons *no)
+static void arm_hidden(hk_module *m, reasons *no)
 {
-    if (has_kernels)
-        no->ops = hk_ops_arm(m->base, NULL);
+    no->ops = hk_ops_arm(m->base, NULL); // also tells that there are none
     hk_module_intercept_inside(m);
     no->events = g_hk.flags & ORT_HOOK_ORT_EVENTS
                      ? hk_tap_arm(m)
@@ -124,7 +124,7 @@ void hk_hidden_arm(uint8_t *base, const uint16_t *path, size_t path_units)
     if (m && !m->armed && (atomic_load(&g_hk.epoch) & 1)) {
         set_up(m, base, path, path_units);
         if (found.provider)
-            arm_hidden(m, found.kernels, &no);
+            arm_hidden(m, &no);
         else
             arm_provider(base, &no);
     }

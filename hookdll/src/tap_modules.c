@@ -4,6 +4,7 @@
 #include "mapped_image.h"
 #include "tap.h"
 #include "tap_find.h"
+#include "vtable_slots.h"
 
 #define QUIET_SINCE 17 // from 1.17 on only the two events of each run need level 5
 
@@ -19,12 +20,9 @@ hk_tap_write_fn *g_hk_tap_real_write;
 
 static bool set_import(void **slot, void *from, void *to)
 {
-    DWORD protection, ignored;
-    if (!VirtualProtect(slot, sizeof *slot, PAGE_READWRITE, &protection))
-        return false;
-    bool set =
-        __atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    VirtualProtect(slot, sizeof *slot, protection, &ignored);
+    hk_slot_guard g = {0};
+    bool set = hk_slot_change(&g, slot, from, to);
+    hk_slots_close(&g);
     return set;
 }
 

@@ -38,6 +38,17 @@ static hk_tap_wish sum(const hk_tap_provider *p)
                          p->ours.any | (listens ? p->real.any : 0), 0};
 }
 
+const hk_module *hk_tap_seen_whole(const uint8_t *base)
+{
+    for (int i = 0; i < HK_TAP_PROVIDERS; i++) {
+        const hk_tap_provider *p = &g_hk_tap[i];
+        if (atomic_load_explicit(&p->description, memory_order_acquire) && !p->is_log &&
+            p->module->base == base)
+            return p->came_with_us ? p->module : NULL;
+    }
+    return NULL;
+}
+
 bool hk_tap_is_wanted(const hk_tap_provider *p, uint8_t level, uint64_t keyword)
 {
     const hk_tap_wish *real = &p->real;

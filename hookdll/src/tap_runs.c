@@ -50,7 +50,7 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     hk_session *stale = hk_session_find_hidden(m, e->session);
     if (stale)
         hk_session_hidden_ends(t, epoch, (hk_session_ref){stale, stale->id});
-    hk_session *s = hk_session_take_up_hidden(m, e->session, HK_SOURCE_EVENTS);
+    hk_session *s = hk_session_take_up_hidden(t, epoch, m, e->session, HK_SOURCE_EVENTS);
     if (!s)
         return;
     uint64_t begin = t->tap.model_start ? t->tap.model_start : t->tap.creation_start;
@@ -97,7 +97,7 @@ static hk_session *session_that_runs(hk_thread *t, uint32_t epoch, hk_tap_provid
                     : p->came_with_us ? only_session(p)
                                       : NULL;
     if (!s)
-        s = hk_session_take_up_hidden(m, ort_session,
+        s = hk_session_take_up_hidden(t, epoch, m, ort_session,
                                       ort_session || !p->came_with_us ? HK_SOURCE_BEFORE_ATTACH
                                                                       : HK_SOURCE_EVENTS);
     if (s && !atomic_load_explicit(&s->announced, memory_order_relaxed))
@@ -127,13 +127,17 @@ static hk_tap_run *end_run(hk_thread *t, uint32_t epoch, uint32_t status, uint64
     hk_tap_run *r = &t->tap_runs[t->tap_depth];
     if (r->epoch != epoch)
         return NULL;
-    if (t->op_depth)
-        hk_ops_unwind(t, epoch, r->stack);
-    if (!status && t->run.failed)
+    uint32_t kernels = t->op_depth;
+    if (kernels)
+        hk_ops_unwind(t, epoch, r->stack, now);
+    if (!status && (t->run.failed || t->op_depth < kernels))
         status = STATUS_FAIL;
     t->run = r->outer;
-    if (r->session->id == r->session_id)
+    if (r->session->id == r->session_id) {
         hk_session_run_ends(r->session, r->run);
+        if (status)
+            hk_session_note_failure(r->session, r->run, now);
+    }
     tell_run(t, epoch, r, status, now);
     return r;
 }
@@ -185,8 +189,20 @@ void hk_tap_run_ends(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t now
         end_run(t, epoch, 0, now);
 }
 
-void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uint64_t now)
+// An error inside of a kernel (a Loop, an If) is told again when that kernel has failed for it.
+static bool is_inside_kernel(const hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
+    const hk_op_frame *f = t->op_depth ? &t->ops[t->op_depth - 1] : NULL;
+    return f && f->epoch == epoch && f->stack > stack;
+}
+
+void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uintptr_t stack,
+                      uint64_t now)
+{
+    if (t->op_depth)
+        hk_ops_unwind(t, epoch, stack, now);
+    if (is_inside_kernel(t, epoch, stack))
+        return;
     uint32_t code = e->code ? e->code : STATUS_FAIL;
     const hk_tap_run *r = end_run(t, epoch, code, now);
     if (r)

@@ -102,7 +102,7 @@ static void announce(hk_thread *t, uint32_t epoch, hk_module *m, const hk_tap_ev
 }
 
 static void on_hidden_event(hk_thread *t, uint32_t epoch, hk_tap_provider *p, const hk_tap_event *e,
-                            uint64_t now)
+                            uintptr_t stack, uint64_t now)
 {
     announce(t, epoch, p->module, e);
     if (hk_tap_is(e->name, "SessionCreationStart"))
@@ -110,19 +110,32 @@ static void on_hidden_event(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     else if (hk_tap_is(e->name, "SessionCreation"))
         hk_tap_session_created(t, epoch, p, e, now);
     else if (is_error(e->name))
-        hk_tap_run_fails(t, epoch, e, now);
+        hk_tap_run_fails(t, epoch, e, stack, now);
+}
+
+// ORT also makes sessions that no hook sees, to compile a model: what it executes meanwhile belongs
+// to no run. One that fails may end without a word; then the thread's next run ends it.
+static void on_unseen_creation(hk_thread *t, const hk_tap_event *e)
+{
+    if (hk_tap_is(e->name, "SessionCreationStart"))
+        t->inside |= HK_INSIDE_TAP;
+    else if (hk_tap_is(e->name, "SessionCreation") || hk_tap_is(e->name, "SessionCreationEnd") ||
+             is_error(e->name))
+        t->inside &= ~HK_INSIDE_TAP;
 }
 
 static __attribute__((noinline)) void on_event(hk_thread *t, uint32_t epoch, hk_tap_provider *p,
                                                const hk_tap_part *parts, size_t count,
-                                               uint8_t level, uint64_t now)
+                                               uint8_t level, uintptr_t stack, uint64_t now)
 {
     hk_tap_event e;
     DWORD error = GetLastError();
     if (!RtlDllShutdownInProgress() && hk_tap_decode(parts, count, &e)) {
         note_creation(t, &e, now);
         if (!p->module->api && !p->is_log)
-            on_hidden_event(t, epoch, p, &e, now);
+            on_hidden_event(t, epoch, p, &e, stack, now);
+        else if (!p->is_log && !is_creating(t))
+            on_unseen_creation(t, &e);
         tell(t, epoch, p->module, &e, level, now);
     }
     SetLastError(error);
@@ -189,10 +202,11 @@ ULONG WINAPI hk_tap_write(uint64_t handle, const void *descriptor, const GUID *a
     uint32_t epoch;
     hk_thread *t = kind == OTHER || !p->module->api ? hk_enter(&epoch) : NULL;
     if (t) {
+        uintptr_t stack = (uintptr_t)__builtin_frame_address(0);
         if (kind == OTHER)
-            on_event(t, epoch, p, parts, count, level, now);
+            on_event(t, epoch, p, parts, count, level, stack, now);
         else
-            on_run(t, epoch, p, kind, parts, count, (uintptr_t)__builtin_frame_address(0), now);
+            on_run(t, epoch, p, kind, parts, count, stack, now);
         hk_leave(t);
     }
     return hk_tap_is_wanted(p, level, keyword)

@@ -75,6 +75,8 @@ static void give_back(hk_thread *t)
     uint32_t now = atomic_load(&g_hk.epoch);
     atomic_store(&t->busy, 1);
     if ((now & 1) && atomic_load(&g_hk.epoch) == now) {
+        if (t->op_depth) // kernels that threw, and no other came after them
+            hk_ops_unwind(t, now, UINTPTR_MAX, 0);
         if (hk_etw_is_on())
             hk_etw_thread_ends(t);
         if (t->epoch == now)

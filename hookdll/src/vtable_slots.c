@@ -14,12 +14,20 @@ void hk_slots_close(hk_slot_guard *g)
     g->page = 0;
 }
 
+#define EXECUTABLE                                                                                 \
+    (PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY)
+
+// A linker may put constants and code into one section: threads may be running on the page.
 static bool page_open(hk_slot_guard *g, const void *address)
 {
+    MEMORY_BASIC_INFORMATION info;
     if (g->page == page_of(address))
         return true;
     hk_slots_close(g);
-    if (!VirtualProtect((void *)page_of(address), 4096, PAGE_READWRITE, &g->protection))
+    if (!VirtualQuery(address, &info, sizeof info) ||
+        !VirtualProtect((void *)page_of(address), 4096,
+                        info.Protect & EXECUTABLE ? PAGE_EXECUTE_READWRITE : PAGE_READWRITE,
+                        &g->protection))
         return false;
     g->page = page_of(address);
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Leading slots of C++ vtables to us and back: what operators and allocators share.
+// Leading slots of C++ vtables to us and back: what operators and allocators share. Imports too.
 //
 // Changing a slot is one aligned 8-byte store, done under g_hk.lock: a thread calls either the old
 // or the new function, and both are right.
@@ -20,7 +20,8 @@
         count) "\nleaq " table "+place(%rip), %" parameter "\njmp " function                       \
                "\n.p2align 4\n.set place, place+" HK_VTABLE_DIGITS(bytes) "\n.endr\n")
 
-// Keeps one page writable at a time: where slots come in ascending order, each is opened once.
+// Keeps one page writable at a time, and executable if it was: where slots come in ascending order,
+// each is opened once.
 typedef struct hk_slot_guard {
     uintptr_t page; // 0: none open
     DWORD protection;

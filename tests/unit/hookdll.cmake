@@ -5,6 +5,8 @@ foreach(test test_reloc test_reloc_scan)
 endforeach()
 ortscope_test(test_shim_text SOURCES test_shim_text.c LIBS hk_scan)
 target_include_directories(test_shim_text PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
+ortscope_test(test_op_text SOURCES test_op_text.c LIBS hk_scan)
+target_include_directories(test_op_text PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 ortscope_test(test_xxh64 SOURCES test_xxh64.c ${CMAKE_SOURCE_DIR}/hookdll/src/xxh64.c LIBS cm_common)
 target_include_directories(test_xxh64 PRIVATE ${CMAKE_SOURCE_DIR}/hookdll/src)
 if(WIN32)
@@ -20,12 +22,20 @@ if(WIN32)
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_op_tables PRIVATE ${hookdll_src})
     target_link_libraries(test_op_tables PRIVATE hook_flags)
+    ortscope_test(test_op_owner SOURCES test_op_owner.c ${hookdll_src}/op_owner.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_op_owner PRIVATE ${hookdll_src})
+    target_link_libraries(test_op_owner PRIVATE hook_flags)
     ortscope_test(test_alloc_arenas
                   SOURCES test_alloc_arenas.c ${hookdll_src}/alloc_arenas.c ${hookdll_src}/op_memory.c
                           ${hookdll_src}/registry.c
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_alloc_arenas PRIVATE ${hookdll_src})
     target_link_libraries(test_alloc_arenas PRIVATE hook_flags)
+    ortscope_test(test_alloc_owner SOURCES test_alloc_owner.c ${hookdll_src}/alloc_owner.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_alloc_owner PRIVATE ${hookdll_src})
+    target_link_libraries(test_alloc_owner PRIVATE hook_flags)
     ortscope_test(test_etw_journal SOURCES test_etw_journal.c ${hookdll_src}/etw_journal.c
                   LIBS tl_producer ntdll)
     target_include_directories(test_etw_journal PRIVATE ${hookdll_src})

@@ -52,8 +52,10 @@ static void test_found_until_retired(void)
     uint64_t handle = hk_arena_handle(a);
     TEST_ASSERT_EQUAL_PTR(a, hk_arena_find(&g_object));
     TEST_ASSERT_EQUAL_PTR(a, hk_arena_at(handle));
+    TEST_ASSERT_TRUE(hk_arenas_any());
     uint32_t id = a->id;
     hk_arena_retire(&g_thread, 1, &g_object);
+    TEST_ASSERT_FALSE(hk_arenas_any());
     TEST_ASSERT_EQUAL_UINT32(id, g_forgotten);
     TEST_ASSERT_NULL(hk_arena_find(&g_object));
     TEST_ASSERT_NULL(hk_arena_at(handle));
@@ -99,11 +101,31 @@ static void test_held_for_ever(void)
     hk_arena_let_go(a);
 }
 
+static void test_used_by_sessions_that_live_at_the_same_time(void)
+{
+    static hk_session first = {.id = 1}, second = {.id = 2}, third = {.id = 3};
+    hk_arena *a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    hk_arena_claim(&g_thread, 1, a, &first);
+    hk_arena_claim(&g_thread, 1, a, &first);
+    TEST_ASSERT_FALSE(atomic_load(&a->is_shared));
+    atomic_store(&a->session, NULL); // it has ended
+    hk_arena_claim(&g_thread, 1, a, &second);
+    second.id = 4; // its place is another's
+    hk_arena_claim(&g_thread, 1, a, &third);
+    TEST_ASSERT_FALSE(atomic_load(&a->is_shared) || atomic_load(&a->is_incomplete));
+    hk_arena_claim(&g_thread, 1, a, &first);
+    TEST_ASSERT_TRUE(atomic_load(&a->is_shared) && atomic_load(&a->is_incomplete));
+    hk_arena_retire(&g_thread, 1, &g_object);
+    a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    TEST_ASSERT_FALSE(atomic_load(&a->is_shared));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_found_until_retired);
     RUN_TEST(test_not_destroyed_while_held);
     RUN_TEST(test_held_for_ever);
+    RUN_TEST(test_used_by_sessions_that_live_at_the_same_time);
     return UNITY_END();
 }

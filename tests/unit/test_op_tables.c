@@ -2,6 +2,7 @@
 // The tables behind operator interception: vtables are swapped and put back byte for byte, those of
 // somebody else are left alone; kernels are told apart though their addresses are reused.
 #include "op.h"
+#include "vtable_slots.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -211,6 +212,31 @@ static void test_unloaded_modules_give_their_places_back(void)
         VirtualFree(blocks[i], 0, MEM_RELEASE);
 }
 
+static DWORD protection_of(const void *address)
+{
+    MEMORY_BASIC_INFORMATION info = {0};
+    VirtualQuery(address, &info, sizeof info);
+    return info.Protect;
+}
+
+// Constants and code in one section: somebody may be running on the page.
+static void test_a_page_that_is_executed_stays_executable(void)
+{
+    DWORD old;
+    hk_slot_guard g = {0};
+    void **slot = slots_of(0), *was = *slot;
+    TEST_ASSERT_TRUE(VirtualProtect(slot, sizeof *slot, PAGE_EXECUTE_READ, &old));
+    TEST_ASSERT_TRUE(hk_slot_change(&g, slot, was, &g_hk));
+    TEST_ASSERT_EQUAL_PTR(&g_hk, *slot);
+    TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READWRITE, protection_of(slot));
+    void **other = (void **)(void *)(g_base + 2 * PAGE);
+    TEST_ASSERT_FALSE(hk_slot_change(&g, other, &g_hk, was));
+    TEST_ASSERT_EQUAL_HEX32(PAGE_EXECUTE_READ, protection_of(slot));
+    TEST_ASSERT_EQUAL_HEX32(PAGE_READWRITE, protection_of(other));
+    hk_slots_close(&g);
+    TEST_ASSERT_EQUAL_HEX32(PAGE_READONLY, protection_of(other));
+}
+
 // ---------------------------------------------------------------------------------------- kernels
 
 static void test_shapes_that_were_told(void)
@@ -239,6 +265,30 @@ static void test_shapes_that_were_told(void)
             waited++;
         TEST_ASSERT_EQUAL_UINT32(pauses[i], waited);
     }
+    hk_kernels_clear();
+}
+
+static void test_two_kinds_of_inputs_in_turn(void)
+{
+    static hk_vtable vtable;
+    int object = 0;
+    hk_kernel *k = hk_kernel_take_up(&object, &vtable, 1);
+    atomic_store(&k->set, 0); // seen while a session was loading
+    hk_kernel_described(k, 7);
+    TEST_ASSERT_EQUAL_UINT32(HK_SET_UNTOLD, atomic_load(&k->set_before));
+    hk_kernel_described(k, 8);
+    TEST_ASSERT_EQUAL_UINT32(8, atomic_load(&k->set));
+    TEST_ASSERT_EQUAL_UINT32(7, atomic_load(&k->set_before));
+    hk_kernel_note_set(k, 8);
+    TEST_ASSERT_EQUAL_UINT32(7, atomic_load(&k->set_before));
+    AcquireSRWLockExclusive(&k->lock); // executions ask while shapes are told: nobody waits
+    TEST_ASSERT_TRUE(hk_kernel_is_described(k, 7));
+    TEST_ASSERT_FALSE(hk_kernel_is_described(k, 9));
+    ReleaseSRWLockExclusive(&k->lock);
+    hk_kernel_retire(&object, 1, &(hk_session_ref){0});
+    k = hk_kernel_take_up(&object, &vtable, 1);
+    TEST_ASSERT_EQUAL_UINT32(HK_SET_UNTOLD, atomic_load(&k->set_before));
+    TEST_ASSERT_FALSE(hk_kernel_is_described(k, 7));
     hk_kernels_clear();
 }
 
@@ -361,6 +411,8 @@ int main(void)
     RUN_TEST(test_copied_vtable_works_like_the_original);
     RUN_TEST(test_unloaded_modules_give_their_places_back);
     RUN_TEST(test_shapes_that_were_told);
+    RUN_TEST(test_a_page_that_is_executed_stays_executable);
+    RUN_TEST(test_two_kinds_of_inputs_in_turn);
     RUN_TEST(test_kernel_is_found_until_retired);
     RUN_TEST(test_kernels_of_many_threads);
     RUN_TEST(test_memory_that_is_not_there);

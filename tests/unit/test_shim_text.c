@@ -25,6 +25,20 @@ static void test_reads_types_and_dims(void)
     TEST_ASSERT_EQUAL_INT64(0, t.dims[0]);
 }
 
+static void test_small_types_as_ort_writes_them(void)
+{
+    static const char text[] = "[{\"Float8E4M3FN\":[1]},{\"UInt4x2\":[1]},{\"Int4x2\":[1]},"
+                               "{\"Float4E2M1\":[1]},{\"UInt2x4\":[1]},{\"Int2x4\":[1]},"
+                               "{\"Float8E8M0\":[1]}]";
+    static const int types[] = {17, 21, 22, 23, 24, 25, 26};
+    TEST_ASSERT_EQUAL_INT(7, hk_shim_count(text, 8));
+    for (int i = 0; i < 7; i++) {
+        hk_shim_tensor t;
+        hk_shim_read(text, i, &t);
+        TEST_ASSERT_EQUAL_INT(types[i], t.element_type);
+    }
+}
+
 static void test_nothing_is_a_set_too(void)
 {
     TEST_ASSERT_EQUAL_INT(0, hk_shim_count("[]", 8));
@@ -85,6 +99,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_reads_types_and_dims);
+    RUN_TEST(test_small_types_as_ort_writes_them);
     RUN_TEST(test_nothing_is_a_set_too);
     RUN_TEST(test_types_we_do_not_know_are_no_failure);
     RUN_TEST(test_other_forms_are_not_read);

@@ -111,7 +111,7 @@ static void test_facts_of_a_session_and_of_an_error(void)
     field("errorCode", U32, &code, 4);
     field("isSuccess", BOOL, &no, 4);
     text_field("frameworkName", ""); // says nothing
-    expect("sessionId=3\nmodelFileName=a.onnx\nmodelGraphName=g\nexecutionProviderIds=A,B\n"
+    expect("modelFileName=a.onnx\nmodelGraphName=g\nexecutionProviderIds=A,B\n"
            "errorCode=6\nisSuccess=0");
     TEST_ASSERT_EQUAL_UINT32(3, g_event.session);
     TEST_ASSERT_EQUAL_UINT32(6, g_event.code);

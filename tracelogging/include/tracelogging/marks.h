@@ -14,7 +14,7 @@
 #define TL_FIELDS_TargetBegin(F, V)                                                                \
     F(pid, U32, "the process")                                                                     \
     F(process, U32, "its number in the timeline")                                                  \
-    F(how, U8, "0 launched, 1 attached, 2 child of a target")                                      \
+    F(how, U8, "0 launched, 1 attached, 2 child of a target, 4 from outside")                      \
     V(program, STR, "its program")
 #define TL_FIELDS_TargetEnd(F, V)                                                                  \
     F(exit_code, I64, "its exit code, -1: not known or still running")                             \

@@ -154,7 +154,7 @@
 #define TL_FIELDS_RunMemory(F, V)                                                                  \
     F(allocated_bytes, U64, "bytes allocated in the run")                                          \
     F(freed_bytes, U64, "bytes released in the run, as far as their size was known")               \
-    F(peak_bytes, U64, "most bytes of its own that the run held at once")                          \
+    F(peak_bytes, U64, "most bytes of its own that the run held at once; all ones: not known")     \
     F(live_bytes, I64, "bytes that the session holds after it, as counted by the hook; -1: no")    \
     F(session, U32, "session")                                                                     \
     F(run, U32, "run, 0: of several that were under way, whose is not known")                      \
