@@ -176,6 +176,8 @@ static void add_empty_runs(an_memory *m, uint64_t runs)
     }
 }
 
+// Where arenas tell what they hold, that decides: what runs made them take is no growth where they
+// give it back each time.
 cm_status an_memory_finish(an_memory *m, uint64_t runs)
 {
     const an_trend *t = m->states.rows >= m->counted.rows ? &m->states : &m->counted;
@@ -192,7 +194,7 @@ cm_status an_memory_finish(an_memory *m, uint64_t runs)
         (an_growth){AN_STEADY, later.per_run, later.low, later.high, an_trend_later_rows(t)};
     if (later.low > 0)
         m->growth.verdict = earlier.per_run > 2 * later.per_run ? AN_WARMING : AN_LEAK;
-    else if (an_trend_held_grew(&m->states) || an_trend_held_grew(&m->counted))
+    else if (an_trend_held_grew(m->states.rows > 1 ? &m->states : &m->counted))
         m->growth.verdict = AN_WARMING;
     return CM_OK;
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { NOT_KNOWN = -1, CALL_WITH_BINDING = 1 };
+
 cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *b)
 {
     for (size_t row = 0; row < b->row_count && o->kernel_shape_count < AN_MAX_KERNEL_SHAPES;
@@ -28,11 +30,20 @@ cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *b)
     return CM_OK;
 }
 
+// Inputs that were bound before we came have the number 0, in rows of kernel_shape too. In a run
+// without binding it means that they were lost, and may be any.
+static int64_t inputs_of_row(const tm_block *b, size_t row)
+{
+    int64_t inputs = b->columns[TM_run_inputs][row];
+    bool told = inputs > 0 || (inputs == 0 && b->columns[TM_run_call][row] == CALL_WITH_BINDING);
+    return told ? inputs : NOT_KNOWN;
+}
+
 cm_status an_ops_add_run_inputs(an_ops *o, const tm_block *b)
 {
     for (size_t row = 0; row < b->row_count; row++)
         CM_TRY(an_run_ranges_add(&o->inputs_of_runs, b->columns[TM_run_session][row],
-                                 b->columns[TM_run_run][row], b->columns[TM_run_inputs][row]));
+                                 b->columns[TM_run_run][row], inputs_of_row(b, row)));
     return CM_OK;
 }
 
@@ -61,7 +72,6 @@ void an_ops_prepare_flops(an_ops *o)
     }
 }
 
-// 0 if it is not known.
 static int64_t inputs_of_run(an_ops *o, int64_t session, int64_t run)
 {
     if (run == o->inputs_run && session == o->inputs_session)
@@ -69,7 +79,7 @@ static int64_t inputs_of_run(an_ops *o, int64_t session, int64_t run)
     const an_run_range *found = an_run_ranges_find(&o->inputs_of_runs, session, run);
     o->inputs_session = session;
     o->inputs_run = run;
-    o->inputs_id = found ? found->value : 0;
+    o->inputs_id = found ? found->value : NOT_KNOWN;
     return o->inputs_id;
 }
 
@@ -97,8 +107,8 @@ static double look_up(const an_ops *o, int64_t kernel, int64_t run_inputs)
 
 double an_ops_flops_of(an_ops *o, an_op_cell *cell, int64_t session, int64_t run)
 {
-    int64_t inputs = run > 0 ? inputs_of_run(o, session, run) : 0;
-    if (inputs <= 0)
+    int64_t inputs = run > 0 ? inputs_of_run(o, session, run) : NOT_KNOWN;
+    if (inputs == NOT_KNOWN)
         return NAN;
     if (inputs != cell->flops_inputs) {
         cell->flops_inputs = inputs;

@@ -44,6 +44,7 @@ void an_ops_destroy(an_ops *o)
     cm_map_deinit(&o->kernel_by_id);
     cm_map_deinit(&o->cell_by_key);
     cm_map_deinit(&o->text_by_id);
+    cm_map_deinit(&o->type_by_class);
     an_nesting_deinit(&o->nesting);
     an_shapes_deinit(&o->shapes);
     an_run_ranges_deinit(&o->runs_with_ops);
@@ -52,29 +53,6 @@ void an_ops_destroy(an_ops *o)
 }
 
 // --------------------------------------------------------------------------------- find or add
-
-// Each string is copied once, however many kernels share it.
-static cm_status copy_text(an_ops *o, const tm_reader *reader, int64_t id, const char **out)
-{
-    size_t at;
-    if (id == 0) {
-        *out = "";
-        return CM_OK;
-    }
-    if (!cm_map_find(&o->text_by_id, id, &at)) {
-        char **texts = an_grow(o->texts, &o->text_capacity, o->text_count, sizeof *texts);
-        if (!texts)
-            return an_no_memory();
-        o->texts = texts;
-        texts[o->text_count] = NULL;
-        CM_TRY(an_copy_string(&texts[o->text_count], reader, id));
-        at = o->text_count++;
-        if (!cm_map_put(&o->text_by_id, id, at))
-            return an_no_memory();
-    }
-    *out = o->texts[at];
-    return CM_OK;
-}
 
 static cm_status add_cell(an_ops *o, size_t kernel, size_t thread)
 {
@@ -163,10 +141,11 @@ static cm_status add_kernel(an_ops *o, const tm_reader *reader, const tm_block *
         k->session = b->columns[TM_kernel_session][row];
     k->declared = true;
     k->submits = b->columns[TM_kernel_submits][row] == 1;
-    CM_TRY(copy_text(o, reader, b->columns[TM_kernel_node][row], &k->node));
-    CM_TRY(copy_text(o, reader, b->columns[TM_kernel_op_type][row], &k->op_type));
-    CM_TRY(copy_text(o, reader, b->columns[TM_kernel_domain][row], &k->domain));
-    return copy_text(o, reader, b->columns[TM_kernel_provider][row], &k->provider);
+    CM_TRY(an_ops_copy_text(o, reader, b->columns[TM_kernel_node][row], &k->node));
+    CM_TRY(an_ops_copy_type(o, reader, b->columns[TM_kernel_op_type][row],
+                            b->columns[TM_kernel_kernel_class][row], &k->op_type));
+    CM_TRY(an_ops_copy_text(o, reader, b->columns[TM_kernel_domain][row], &k->domain));
+    return an_ops_copy_text(o, reader, b->columns[TM_kernel_provider][row], &k->provider);
 }
 
 static cm_status note_run(an_ops *o, int64_t session, int64_t run)
@@ -175,6 +154,7 @@ static cm_status note_run(an_ops *o, int64_t session, int64_t run)
         return CM_OK;
     o->noted_session = session;
     o->noted_run = run;
+    o->runs_ready = false;
     return an_run_ranges_add(&o->runs_with_ops, session, run, 0);
 }
 

@@ -60,7 +60,7 @@ struct an_ops {
     size_t *by_session; // the cells in order of their sessions, once finished
     char **texts;       // copies of the strings that kernels use
     size_t text_count, text_capacity;
-    cm_map text_by_id;
+    cm_map text_by_id, type_by_class; // places in texts
     an_nesting nesting;
     an_op_order *order; // scratch for blocks whose rows are not in order
     size_t order_capacity;
@@ -73,6 +73,7 @@ struct an_ops {
     size_t creation_count, creation_capacity;
 
     an_run_ranges runs_with_ops;
+    bool runs_ready;                  // can be asked for a run
     int64_t noted_session, noted_run; // the last one that was noted
 
     an_shapes shapes;               // from here on: only with flops
@@ -82,6 +83,11 @@ struct an_ops {
     an_run_ranges inputs_of_runs;
     int64_t inputs_session, inputs_run, inputs_id; // the last answer
 };
+
+// In op_texts.c. "" where there is none; a type by the class where the graph tells none.
+cm_status an_ops_copy_text(an_ops *o, const tm_reader *reader, int64_t id, const char **out);
+cm_status an_ops_copy_type(an_ops *o, const tm_reader *reader, int64_t op_type, int64_t class_id,
+                           const char **out);
 
 // In op_answers.c.
 void an_ops_add_choice(an_ops *o, const tm_block *block);

@@ -2,6 +2,7 @@
 #include "capture_internal.h"
 
 #include "common/os.h"
+#include "common/text.h"
 #include "host.h"
 
 #include <stdio.h>
@@ -10,6 +11,8 @@
 
 #define AGE_FLUSHES  8u          // an event is read long before that many flushes are over
 #define CLOCK_ROW_NS 1000000000u // an anchor in the file every second
+
+enum { LEVEL_WARNING = 3 }; // timeline/kinds.h: log.level
 
 int64_t co_intern(co_capture *c, const char *text, size_t len)
 {
@@ -297,10 +300,25 @@ co_stats co_capture_stats(const co_capture *c)
     return c->stats;
 }
 
+// A slow run has all its operators only where it was alone, and the file would not show it.
+static void tell_left_out(co_capture *c)
+{
+    char count[32], text[192];
+    if (!c->op_keep.left_out)
+        return;
+    cm_format_count(count, sizeof count, c->op_keep.left_out);
+    snprintf(text, sizeof text,
+             "%s execution%s of operators left out: of several runs under way it is not known "
+             "which one they belong to, so slow runs may lack some of theirs.",
+             count, c->op_keep.left_out == 1 ? "" : "s");
+    co_capture_log(c, 0, LEVEL_WARNING, text);
+}
+
 cm_status co_capture_close(co_capture *c)
 {
     while (c->target_count)
         co_target_end(c, c->targets[0].id, 1, -1);
+    tell_left_out(c);
     cm_status flushed = co_capture_flush(c);
     cm_status closed = tm_writer_close(c->writer);
     co_marks_capture_end(&c->marks, c->stats.runs, c->stats.lost_events);

@@ -11,8 +11,7 @@
 
 void co_op_keep_deinit(co_op_keep *k)
 {
-    for (size_t i = 0; i < CO_KEEP_SESSIONS; i++)
-        free(k->slowest[i]);
+    co_keep_sessions_deinit(&k->sessions);
     free(k->held.values);
     free(k->ended);
     cm_map_deinit(&k->decided);
@@ -43,8 +42,10 @@ static void forget_older_half(co_op_keep *k, co_pending *pending)
 
 void co_op_keep_hold(co_op_keep *k, co_pending *pending, const int64_t *op)
 {
-    if (op[TM_op_run] <= 0)
-        return; // of one of several runs in parallel: never known to be a slow one's
+    if (op[TM_op_run] <= 0) { // of one of several runs in parallel: never known to be a slow one's
+        k->left_out++;
+        return;
+    }
     if (k->held.count == HELD_MAX)
         forget_older_half(k, pending);
     pending->unstored += !co_rows_add(&k->held, TM_KIND_op, op);
@@ -65,6 +66,11 @@ void co_op_keep_run_ended(co_op_keep *k, co_pending *pending, co_ended_run run)
     k->ended[k->ended_count++] = run;
 }
 
+void co_op_keep_session_ended(co_op_keep *k, int64_t session)
+{
+    co_keep_sessions_ended(&k->sessions, session);
+}
+
 // --------------------------------------------------------------------------------------- deciding
 
 static int64_t key_of(int64_t session, int64_t run)
@@ -75,12 +81,10 @@ static int64_t key_of(int64_t session, int64_t run)
 // NULL if memory is short.
 static co_slowest *slowest_of(co_op_keep *k, int64_t session)
 {
-    co_slowest **place = &k->slowest[(uint64_t)session % CO_KEEP_SESSIONS];
-    if (!*place && !(*place = calloc(1, sizeof **place)))
-        return NULL;
-    if ((*place)->session != session)
-        co_slowest_init(*place, session);
-    return *place;
+    co_keep_session *s = co_keep_sessions_get(&k->sessions, session);
+    if (s && !s->slowest && (s->slowest = malloc(sizeof *s->slowest)))
+        co_slowest_init(s->slowest);
+    return s ? s->slowest : NULL;
 }
 
 static bool is_slow(co_op_keep *k, const co_ended_run *run, const co_clock *clock)
@@ -107,6 +111,7 @@ static void forget_decisions(co_op_keep *k)
 {
     if (++k->flushes % FLUSHES_TO_SPARE)
         return;
+    co_keep_sessions_age(&k->sessions);
     cm_map_deinit(&k->decided_before);
     k->decided_before = k->decided;
     cm_map_init(&k->decided);

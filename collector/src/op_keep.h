@@ -7,10 +7,8 @@
 
 #include "collector/capture.h"
 #include "common/map.h"
+#include "keep_sessions.h"
 #include "pending.h"
-#include "slowest.h"
-
-#define CO_KEEP_SESSIONS 256u // with a distribution of their own at the same time
 
 typedef struct co_ended_run {
     int64_t session, run;
@@ -28,7 +26,8 @@ typedef struct co_op_keep {
     // run's row, but not long after.
     cm_map decided, decided_before;
     unsigned flushes;
-    co_slowest *slowest[CO_KEEP_SESSIONS]; // by session number, the latest of those that fall there
+    uint64_t left_out; // operators of which no run is known
+    co_keep_sessions sessions;
 } co_op_keep;
 
 void co_op_keep_deinit(co_op_keep *k);
@@ -39,6 +38,7 @@ bool co_op_keep_waits(const co_op_keep *k);
 // Rows that find no memory are counted in `pending`.
 void co_op_keep_hold(co_op_keep *k, co_pending *pending, const int64_t *op);
 void co_op_keep_run_ended(co_op_keep *k, co_pending *pending, co_ended_run run);
+void co_op_keep_session_ended(co_op_keep *k, int64_t session);
 
 // At a flush: writes the operators of slow runs and forgets those of fast ones.
 void co_op_keep_write(co_op_keep *k, co_pending *pending, const co_clock *clock, tm_writer *writer);

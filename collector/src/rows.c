@@ -284,6 +284,7 @@ bool co_rows_from_event(co_capture *c, const target_state *t, const tl_record *r
         session_row(c, t, subject, ticks, thread, values);
         break;
     case TL_EVENT_SessionEnd:
+        co_op_keep_session_ended(&c->op_keep, subject);
         co_pending_add(&c->pending, TM_KIND_session_end, (const int64_t[]){subject, ticks, thread});
         break;
     case TL_EVENT_ShapeSet:

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-void co_slowest_init(co_slowest *s, int64_t session)
+void co_slowest_init(co_slowest *s)
 {
     memset(s, 0, sizeof *s);
-    s->session = session;
     s->threshold = CO_SLOWEST_BUCKETS;
 }
 

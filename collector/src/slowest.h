@@ -14,14 +14,13 @@
 #define CO_SLOWEST_BUCKETS (CO_SLOWEST_PARTS * CO_SLOWEST_OCTAVES)
 
 typedef struct co_slowest {
-    int64_t session;
     uint64_t count;
     uint64_t slow;      // runs in the buckets from `threshold` on
     uint32_t threshold; // the lowest bucket whose runs are slow
     uint32_t buckets[CO_SLOWEST_BUCKETS];
 } co_slowest;
 
-void co_slowest_init(co_slowest *s, int64_t session);
+void co_slowest_init(co_slowest *s);
 
 // Counts a run; true if not more than `millionths` of the runs until now, it included, were as
 // slow. A whole run is always allowed.

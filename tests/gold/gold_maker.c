@@ -257,6 +257,7 @@ int main(void)
     make_odd();
     make_ops();
     make_slow_ops();
+    make_class_ops();
     make_odd_ops();
     make_edges();
     make_memory();

@@ -215,6 +215,26 @@ void make_slow_ops(void)
     end();
 }
 
+// A runtime that nobody knows: classes of kernels alone tell what they are, or nothing does.
+void make_class_ops(void)
+{
+    static const char *const classes[] = {"onnxruntime::contrib::NchwcConv",
+                                          "onnxruntime::contrib::NchwcConv",
+                                          ".?AV?$MatMul@M@onnxruntime@@", "", ""};
+    enum { COUNT = sizeof classes / sizeof *classes };
+    begin("class_ops.ortl");
+    process_and_module();
+    session(1, 50 * MS, "models/classifier.onnx", CPU);
+    for (int64_t i = 0; i < COUNT; i++)
+        ROW(kernel, i + 1, 1, 1, 60 * MS, 0, text(i == 3 ? "MatMul" : ""), 0, 0, 0,
+            text(classes[i]), 3, 0);
+    for (int64_t i = 0; i < COUNT; i++)
+        ROW(op, i + 1, 1, 1, 100, 100 * MS + i * 100 * US, (90 - i * 10) * US, 0, 0);
+    run(1, 1, 100 * MS, 500 * US, 0, 0);
+    ROW(process_end, 1, 300 * MS, 0, 0);
+    end();
+}
+
 // Rows that no honest capture has.
 void make_odd_ops(void)
 {

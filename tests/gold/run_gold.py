@@ -75,8 +75,8 @@ SUMMARY_KEYS = {
     "threads.idle": THREAD_TIMES,
     "threads.list": ["thread", "name", "pid", "program"] + THREAD_TIMES,
     "sessions.latency_us": LATENCY,
-    "sessions.ops": ["node", "op_type", "domain", "provider", "calls", "total_us", "self_us",
-                     "mean_us", "share", "variation", "time"],
+    "sessions.ops": ["node", "op_type", "op_type_source", "domain", "provider", "calls", "total_us",
+                     "self_us", "mean_us", "share", "variation", "time"],
     "sessions.provider_devices": ["provider", "type", "vendor", "nodes"],
     "sessions.loading": ["total_ms", "read_ms", "optimise_ms", "kernels_ms", "first_run_ms",
                          "source", "same_model"],
@@ -119,16 +119,16 @@ OPS_KEYS = {
             "ambiguous", "total_us", "self_us", "mean_us", "p50_us", "p95_us", "p99_us", "max_us",
             "share", "share_of_run_time", "flops_per_call", "gflops_per_s",
             "allocated_bytes_per_call", "allocations_per_call", "time", "loading_calls",
-            "loading_us", "variation"],
-    "most_variable": ["session", "node", "op_type", "domain", "provider", "calls", "p50_us", "p99_us",
-                      "p99_by_p50", "variation"],
+            "loading_us", "variation", "op_type_source"],
+    "most_variable": ["session", "node", "op_type", "op_type_source", "domain", "provider", "calls",
+                      "p50_us", "p99_us", "p99_by_p50", "variation"],
     "sessions": ["session", "runs", "left_out_runs", "runs_without_ops", "run_us", "busy_us",
                  "in_flight", "critical_path", "inter_op_threads", "provider_changes", "copies",
                  "fusion", "not_joined"],
     "sessions.in_flight": ["none_us", "one_us", "several_us", "parallel_share", "most"],
     "sessions.critical_path": ["based_on", "total_us", "gaps_us", "share", "executions", "heaviest"],
-    "sessions.critical_path.heaviest": ["node", "op_type", "domain", "provider", "executions",
-                                        "total_us", "share"],
+    "sessions.critical_path.heaviest": ["node", "op_type", "op_type_source", "domain", "provider",
+                                        "executions", "total_us", "share"],
     "sessions.inter_op_threads": ["runs_cover_us", "busy_us", "idle_us", "idle_share", "threads"],
     "sessions.inter_op_threads.threads": ["thread", "runs", "busy_us"],
     "sessions.provider_changes": ["count", "per_run", "gap_us", "between"],
@@ -150,7 +150,7 @@ RUN_MACHINE = ["on_cpu_us", "ready_us", "preempted_us", "waiting_us", "unknown_u
                "thread_gap_us"]
 TIMELINE_KEYS = {
     "": ["schema_version", "session", "run", "begin_s", "latency_us", "status", "thread", "memory",
-         "machine", "thread_states", "ops", "more"],
+         "machine", "thread_states", "ops", "more", "ambiguous"],
     "machine": RUN_MACHINE,
     "machine.preempted_by": ["program", "us"],
     "machine.waits": ["reason", "us"],
@@ -158,13 +158,14 @@ TIMELINE_KEYS = {
     "thread_states": ["state", "begin_us", "duration_us", "cpu", "preempted_by", "reason"],
     "memory": ["allocations", "releases", "allocated_bytes", "released_bytes", "peak_bytes",
                "left_bytes"],
-    "ops": ["node", "op_type", "domain", "provider", "thread", "depth", "begin_us", "duration_us",
-            "self_us", "allocations", "allocated_bytes", "failed", "time"],
+    "ops": ["node", "op_type", "op_type_source", "domain", "provider", "thread", "depth", "begin_us",
+            "duration_us", "self_us", "allocations", "allocated_bytes", "failed", "time"],
 }
 CHANGE = ["unit", "old", "new", "change", "change_percent", "verdict"]
 DIFF_METRICS = ["latency", "p50", "p90", "p95", "p99", "p99.9", "mean", "max", "throughput", "load",
                 "memory_peak", "memory_growth"]
-DIFF_OPS = ["node", "op_type", "domain", "old_calls_per_run", "new_calls_per_run"] + CHANGE
+DIFF_OPS = ["node", "op_type", "op_type_source", "domain", "old_calls_per_run",
+            "new_calls_per_run"] + CHANGE
 DIFF_KEYS = {
     "": ["schema_version", "ortscope_version", "old", "new", "verdict", "confidence",
          "margin_percent", "differences", "sessions", "only_old", "only_new", "energy_per_run",

@@ -22,7 +22,8 @@ static char *g_block;
 static tl_section_header *g_section;
 static co_capture *g_capture;
 static uint32_t g_target;
-static bool g_no_texts, g_no_memory;
+static bool g_no_texts, g_no_memory, g_no_tables;
+static int64_t g_least_inputs, g_most_inputs; // of the runs that were read back
 
 int64_t __real_tm_writer_string(tm_writer *w, const char *text, size_t len);
 int64_t __wrap_tm_writer_string(tm_writer *w, const char *text, size_t len);
@@ -36,6 +37,13 @@ void *__wrap_realloc(void *block, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes)
 {
     return g_no_memory ? NULL : __real_realloc(block, bytes);
+}
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return g_no_tables ? NULL : __real_calloc(count, bytes);
 }
 
 void setUp(void)
@@ -56,7 +64,7 @@ void setUp(void)
 
 void tearDown(void)
 {
-    g_no_texts = g_no_memory = false;
+    g_no_texts = g_no_memory = g_no_tables = false;
     if (g_capture)
         co_capture_close(g_capture);
     g_capture = NULL;
@@ -64,12 +72,17 @@ void tearDown(void)
     cm_file_remove(FILE_NAME);
 }
 
-static void emit_run(tl_producer *p, uint32_t session)
+static void emit_run_with(tl_producer *p, uint32_t session, uint32_t inputs)
 {
     tl_Run *run = tl_producer_begin(p, sizeof *run);
     TEST_ASSERT_NOT_NULL(run);
-    *run = (tl_Run){.duration_ticks = 1, .session = session, .run = 1};
+    *run = (tl_Run){.duration_ticks = 1, .session = session, .run = 1, .inputs = inputs};
     tl_producer_end(p, TL_EVENT_Run, __builtin_ia32_rdtsc(), sizeof *run);
+}
+
+static void emit_run(tl_producer *p, uint32_t session)
+{
+    emit_run_with(p, session, 0);
 }
 
 static void emit_module(tl_producer *p)
@@ -96,8 +109,15 @@ static int64_t close_and_count(int cause, tm_kind kind, size_t *out_rows)
     TEST_ASSERT_EQUAL(CM_OK, co_capture_close(capture));
     TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(FILE_NAME, &reader));
     *out_rows = 0;
+    g_least_inputs = INT64_MAX;
+    g_most_inputs = 0;
     while (tm_reader_next(reader, &block) == CM_OK) {
         *out_rows += block.kind == kind ? block.row_count : 0;
+        for (size_t i = 0; block.kind == TM_KIND_run && i < block.row_count; i++) {
+            int64_t inputs = block.columns[TM_run_inputs][i];
+            g_least_inputs = inputs < g_least_inputs ? inputs : g_least_inputs;
+            g_most_inputs = inputs > g_most_inputs ? inputs : g_most_inputs;
+        }
         for (size_t i = 0; block.kind == TM_KIND_lost && i < block.row_count; i++) {
             TEST_ASSERT_EQUAL_INT64(cause, block.columns[TM_lost_cause][i]);
             TEST_ASSERT_EQUAL_INT64(0, block.columns[TM_lost_process][i]);
@@ -110,16 +130,26 @@ static int64_t close_and_count(int cause, tm_kind kind, size_t *out_rows)
 
 // ------------------------------------------------------------------------------------------- tests
 
-static void test_known_numbers_are_found_when_no_more_fit(void)
+// Those that nobody asked for since long make room; the others are found.
+static void test_numbers_in_use_are_found_when_too_many_come(void)
 {
+    enum { IN_USE = CO_IDS_MAX / 8, ALL = 3 * CO_IDS_MAX };
+    static uint32_t got[IN_USE];
     co_ids ids = {0};
-    for (int64_t number = 1; number <= CO_IDS_MAX; number++)
-        TEST_ASSERT_EQUAL_UINT32(number, co_ids_get(&ids, 1, number));
-    TEST_ASSERT_EQUAL_UINT32(0, co_ids_get(&ids, 1, CO_IDS_MAX + 1));
-    TEST_ASSERT_EQUAL_UINT32(0, co_ids_get(&ids, 2, 1));
-    TEST_ASSERT_EQUAL_UINT32(1, co_ids_get(&ids, 1, 1));
-    TEST_ASSERT_EQUAL_UINT32(CO_IDS_MAX, co_ids_get(&ids, 1, CO_IDS_MAX));
+    for (int64_t number = 1; number <= ALL; number++) {
+        TEST_ASSERT_NOT_EQUAL_UINT32(0, co_ids_get(&ids, 1, number));
+        size_t again = (size_t)number % IN_USE; // each of these once in as many
+        uint32_t id = co_ids_get(&ids, 2, (int64_t)again + 1);
+        TEST_ASSERT_TRUE(id && (!got[again] || got[again] == id));
+        got[again] = id;
+    }
+    TEST_ASSERT_TRUE(ids.count <= CO_IDS_MAX);
     TEST_ASSERT_EQUAL_size_t(CO_IDS_MAX * 2, ids.capacity);
+    for (int64_t number = ALL - 1000; number <= ALL; number++)
+        TEST_ASSERT_TRUE(co_ids_get(&ids, 1, number) <= ALL + IN_USE);  // known
+    TEST_ASSERT_EQUAL_UINT32(ALL + IN_USE + 1, co_ids_get(&ids, 1, 1)); // forgotten
+    ids.last = UINT32_MAX;
+    TEST_ASSERT_EQUAL_UINT32(0, co_ids_get(&ids, 3, 1));
     co_ids_deinit(&ids);
 }
 
@@ -153,20 +183,47 @@ static void test_events_without_a_number_are_told_as_lost(void)
 {
     tl_producer p = {0};
     TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
-    const uint32_t more = 1000;
-    for (uint32_t i = 1; i <= CO_IDS_MAX + more; i++) {
+    g_no_tables = true;
+    for (uint32_t i = 1; i <= 7; i++)
         emit_run(&p, i);
-        if (i % 1024 == 0)
+    co_capture_drain(g_capture);
+    g_no_tables = false;
+    emit_run(&p, 1);
+    co_capture_drain(g_capture);
+    TEST_ASSERT_EQUAL_UINT64(1, co_capture_stats(g_capture).runs);
+    size_t runs;
+    TEST_ASSERT_EQUAL_INT64(7, close_and_count(NO_ROOM, TM_KIND_run, &runs));
+    TEST_ASSERT_EQUAL_size_t(1, runs);
+}
+
+static void emit_shape(tl_producer *p, uint32_t set)
+{
+    tl_ShapeSet *shape = tl_producer_begin(p, sizeof *shape);
+    TEST_ASSERT_NOT_NULL(shape);
+    *shape = (tl_ShapeSet){.set = set, .session = 1};
+    tl_producer_end(p, TL_EVENT_ShapeSet, __builtin_ia32_rdtsc(), sizeof *shape);
+}
+
+// Inputs that keep changing: each set is told anew when it comes back, and 256 are in use at once.
+static void test_shape_sets_come_and_never_end(void)
+{
+    enum { LIVE = 256, ALL = CO_IDS_MAX + CO_IDS_MAX / 8 };
+    tl_producer p = {0};
+    size_t shapes;
+    TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
+    for (uint32_t set = 1; set <= ALL; set++) {
+        emit_shape(&p, set);
+        emit_run_with(&p, 1, set > LIVE ? set - LIVE + 1 : 1);
+        emit_run_with(&p, 1, 1); // inputs that stay
+        if (set % 256 == 0)
             co_capture_drain(g_capture);
     }
-    emit_run(&p, 1); // known, and still is
     co_capture_drain(g_capture);
-    TEST_ASSERT_EQUAL_UINT64(CO_IDS_MAX + 1, co_capture_stats(g_capture).runs);
-    TEST_ASSERT_EQUAL(CM_OK, co_capture_flush(g_capture));
-    TEST_ASSERT_EQUAL_UINT64(more, co_capture_stats(g_capture).lost_events);
-    size_t runs;
-    TEST_ASSERT_EQUAL_INT64(more, close_and_count(NO_ROOM, TM_KIND_run, &runs));
-    TEST_ASSERT_EQUAL_size_t(CO_IDS_MAX + 1, runs);
+    TEST_ASSERT_EQUAL_INT64(0, close_and_count(NO_ROOM, TM_KIND_shape, &shapes));
+    TEST_ASSERT_EQUAL_size_t(ALL, shapes);
+    // Every set has one number, in their order.
+    TEST_ASSERT_EQUAL_INT64(1, g_least_inputs);
+    TEST_ASSERT_EQUAL_INT64(ALL - LIVE + 1, g_most_inputs);
 }
 
 static void test_texts_without_room_are_told_once_per_event(void)
@@ -204,13 +261,42 @@ static void test_rows_without_memory_are_told_when_there_is_some(void)
     TEST_ASSERT_EQUAL_size_t(0, runs);
 }
 
+// `--ops slow` can't keep what no run is known of: the file says how many these were.
+static void test_operators_that_no_run_is_known_of(void)
+{
+    static const char *const beginning = "2 executions of operators left out";
+    tl_producer p = {0};
+    tm_reader *reader;
+    tm_block block;
+    bool told = false;
+    co_capture_choose_ops(g_capture, (co_op_choice){CO_OPS_LONGER, 1});
+    TEST_ASSERT_TRUE(tl_producer_claim(&p, g_section, 11));
+    for (uint32_t run = 0; run < 4; run++) {
+        tl_Op *op = tl_producer_begin(&p, sizeof *op);
+        TEST_ASSERT_NOT_NULL(op);
+        *op = (tl_Op){.kernel = 1, .session = 1, .run = run % 2};
+        tl_producer_end(&p, TL_EVENT_Op, __builtin_ia32_rdtsc(), sizeof *op);
+    }
+    TEST_ASSERT_EQUAL(CM_OK, co_capture_close(g_capture));
+    g_capture = NULL;
+    TEST_ASSERT_EQUAL(CM_OK, tm_reader_open(FILE_NAME, &reader));
+    while (tm_reader_next(reader, &block) == CM_OK)
+        for (size_t i = 0; block.kind == TM_KIND_log && i < block.row_count; i++)
+            told |= !strncmp(tm_reader_string(reader, block.columns[TM_log_message][i]), beginning,
+                             strlen(beginning));
+    tm_reader_close(reader);
+    TEST_ASSERT_TRUE(told);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
-    RUN_TEST(test_known_numbers_are_found_when_no_more_fit);
+    RUN_TEST(test_numbers_in_use_are_found_when_too_many_come);
     RUN_TEST(test_numbers_that_come_and_go);
     RUN_TEST(test_events_without_a_number_are_told_as_lost);
+    RUN_TEST(test_shape_sets_come_and_never_end);
     RUN_TEST(test_texts_without_room_are_told_once_per_event);
     RUN_TEST(test_rows_without_memory_are_told_when_there_is_some);
+    RUN_TEST(test_operators_that_no_run_is_known_of);
     return UNITY_END();
 }

@@ -114,6 +114,43 @@ static void test_answers_let_go_of_their_capture(void)
     TEST_ASSERT_TRUE(da_core_remove(&g_core, 1));
 }
 
+// Both run on one machine: 30 W are for 20 runs a second. One that has ended takes none of it.
+static void test_energy_of_an_inference_is_shared_by_all_captures(void)
+{
+    cm_out out;
+    cm_out_init_memory(&out);
+    for (size_t which = 0; which < 3; which++) {
+        da_live *l = g_lives[which];
+        const int64_t counter[TM_counter_COUNT] = {
+            [TM_counter_counter] = 1, [TM_counter_name] = 1, [TM_counter_per_unit] = 1};
+        const int64_t sample[TM_sample_COUNT] = {
+            [TM_sample_counter] = 1, [TM_sample_known] = 1, [TM_sample_value] = 30};
+        da_live_string(l, 1, "power", 5);
+        da_live_row(l, TM_KIND_counter, counter);
+        da_live_row(l, TM_KIND_sample, sample);
+        for (int64_t i = 0; i < 10; i++) {
+            const int64_t run[TM_run_COUNT] = {[TM_run_session] = 1,
+                                               [TM_run_run] = i + 1,
+                                               [TM_run_begin] = i * 100000000,
+                                               [TM_run_duration] = 100000000};
+            da_live_row(l, TM_KIND_run, run);
+        }
+        da_live_time(l, 1000000000);
+        add(which);
+    }
+    da_live_state(g_lives[2], DA_ENDED, 1);
+    da_write_metrics(&g_core, &out, &(da_telling){.window_s = 5, .hz = 10});
+    const char *at = cm_out_string(&out);
+    for (size_t which = 0; which < 2; which++) {
+        at = strstr(at, "\"throughput_per_s\": 20");
+        TEST_ASSERT_NOT_NULL(at);
+        at = strstr(at, "\"energy_per_inference_j\": 1.5");
+        TEST_ASSERT_NOT_NULL(at);
+    }
+    TEST_ASSERT_NOT_NULL(strstr(at, "\"energy_per_inference_j\": 1}")); // beside the others
+    cm_out_deinit(&out);
+}
+
 #ifndef _WIN32
 static void test_a_log_that_fails_is_told_once(void)
 {
@@ -156,6 +193,7 @@ int main(void)
     RUN_TEST(test_a_capture_goes_when_nobody_looks);
     RUN_TEST(test_a_loop_over_all_holds_one_at_a_time);
     RUN_TEST(test_answers_let_go_of_their_capture);
+    RUN_TEST(test_energy_of_an_inference_is_shared_by_all_captures);
 #ifndef _WIN32
     RUN_TEST(test_a_log_that_fails_is_told_once);
 #endif

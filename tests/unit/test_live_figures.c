@@ -85,7 +85,7 @@ static void view(double window_s)
     cm_json j;
     cm_out_clear(&g_out);
     cm_json_init(&j, &g_out);
-    da_view_metrics(&j, g_live, 1, window_s, 10);
+    da_view_metrics(&j, g_live, 1, &(da_look){.window_s = window_s, .hz = 10});
 }
 
 #define ASSERT_NEAR(expected, actual) TEST_ASSERT_TRUE(fabs((expected) - (actual)) < 1e-6)
@@ -149,6 +149,98 @@ static void test_devices_are_told_by_one_source_each(void)
     ASSERT_NEAR(250.0, number("\"utilization_percent\": 93", "power_w"));
 }
 
+static void sample(int64_t counter, int64_t time_ns, int64_t value)
+{
+    const int64_t row[TM_sample_COUNT] = {[TM_sample_counter] = counter,
+                                          [TM_sample_time] = time_ns,
+                                          [TM_sample_known] = 1,
+                                          [TM_sample_value] = value};
+    da_live_row(g_live, TM_KIND_sample, row);
+}
+
+static void ask_history(void)
+{
+    cm_json j;
+    cm_out_clear(&g_out);
+    cm_json_init(&j, &g_out);
+    const da_span span = {.has_from = true, .has_step = true, .step_s = 0.1};
+    TEST_ASSERT_EQUAL(CM_OK, da_view_history(&j, g_live, 1, &span));
+}
+
+// A tenth of a processor, told every five seconds.
+static void test_rates_of_a_source_that_is_asked_rarely(void)
+{
+    const int64_t source = text("process");
+    const int64_t sampling[TM_sampling_COUNT] = {
+        [TM_sampling_source] = source, [TM_sampling_interval_us] = 5000000};
+    const int64_t counter[TM_counter_COUNT] = {[TM_counter_counter] = 1,
+                                               [TM_counter_source] = source,
+                                               [TM_counter_name] = text("cpu_user"),
+                                               [TM_counter_unit] = text("s"),
+                                               [TM_counter_per_unit] = 10,
+                                               [TM_counter_total] = 1,
+                                               [TM_counter_about] = DA_PROCESS,
+                                               [TM_counter_process] = 1};
+    da_live_row(g_live, TM_KIND_sampling, sampling);
+    da_live_row(g_live, TM_KIND_counter, counter);
+    for (int64_t step = 0; step <= 300; step++) {
+        if (step % 50 == 0)
+            sample(1, step * 100000000, step / 10);
+        da_live_time(g_live, step * 100000000);
+        double percent = da_cpu_percent(g_live, DA_PROCESS, 1, -1);
+        TEST_ASSERT_TRUE(step < 50 ? !da_known(percent) : fabs(percent - 10) < 0.5);
+    }
+    da_live_time(g_live, 32000000000);
+    ask_history();
+    const char *at = find("\"cpu_percent\"", "values") + 1;
+    for (int64_t step = 0; step <= 320; step++) {
+        bool known = strncmp(at, "null", 4) != 0;
+        TEST_ASSERT_EQUAL(step >= 1 && step <= 300, known); // what is yet to be told is not 0
+        TEST_ASSERT_TRUE(!known || fabs(strtod(at, NULL) - 10) < 0.01);
+        at += strcspn(at, ",]") + 2;
+    }
+    da_live_time(g_live, 60000000000); // it does nothing any more
+    ASSERT_NEAR(0.0, da_cpu_percent(g_live, DA_PROCESS, 1, -1));
+}
+
+static void test_arenas_go_with_their_session(void)
+{
+    const int64_t memory[TM_memory_COUNT] = {[TM_memory_allocator] = 1,
+                                             [TM_memory_session] = 1,
+                                             [TM_memory_held_bytes] = 3000000,
+                                             [TM_memory_in_use_bytes] = 2000000,
+                                             [TM_memory_peak_bytes] = 2500000};
+    const int64_t end[TM_session_end_COUNT] = {
+        [TM_session_end_session] = 1, [TM_session_end_time] = 3000000};
+    da_live_row(g_live, TM_KIND_memory, memory);
+    add_run(1, 0, 1000000, 0);
+    view(5);
+    ASSERT_NEAR(3000000.0, number("\"memory\"", "held_bytes"));
+    da_live_row(g_live, TM_KIND_session_end, end);
+    add_run(2, 1000000, 1000000, 0); // in a file it may stand behind the end
+    view(5);
+    TEST_ASSERT_TRUE(!da_known(number("\"memory\"", "held_bytes")));
+    TEST_ASSERT_TRUE(!da_known(number("\"memory\"", "in_use_bytes")));
+    ASSERT_NEAR(2500000.0, number("\"memory\"", "peak_bytes"));
+    ask_history();
+    ASSERT_NEAR(3000000.0, strtod(find("\"sessions\"", "held_bytes") + 1, NULL));
+}
+
+static void test_bins_of_a_window_end_with_its_slowest_run(void)
+{
+    cm_json j;
+    add_run(1, 0, 5000000000, 0);
+    for (int64_t i = 0; i < 200; i++)
+        add_run(i + 2, 10000000000 + i * 10000000, i == 7 ? 9000000 : 1000000 + i, 0);
+    cm_json_init(&j, &g_out);
+    const da_span span = {.has_window = true, .window_s = 3, .bins = 4};
+    TEST_ASSERT_EQUAL(CM_OK, da_view_distribution(&j, g_live, 1, &span));
+    const char *last = find("{", "to_us");
+    for (int i = 0; i < 3; i++)
+        last = strchr(last, ',') + 1;
+    ASSERT_NEAR(9000.0, strtod(last, NULL));
+}
+
 static void test_top_knows_no_latency_where_all_failed(void)
 {
     const da_top_choice choice = {.window_s = 5};
@@ -160,6 +252,68 @@ static void test_top_knows_no_latency_where_all_failed(void)
     ASSERT_NEAR(1000.0, g_top.sessions[0].p50_us);
 }
 
+static void test_top_leaves_out_sessions_that_were_never_made(void)
+{
+    const da_top_choice choice = {.window_s = 5};
+    const int64_t failed[TM_session_COUNT] = {[TM_session_session] = 7, [TM_session_status] = 3};
+    da_live_row(g_live, TM_KIND_session, failed);
+    add_run(1, 0, 1000000, 0);
+    da_top_take(g_live, &choice, &g_top);
+    TEST_ASSERT_EQUAL(1, g_top.session_count);
+    TEST_ASSERT_EQUAL(1, g_top.sessions[0].id);
+}
+
+static int64_t in_flight_at(int64_t now_ns)
+{
+    const da_top_choice choice = {.window_s = 5};
+    da_live_time(g_live, now_ns);
+    da_top_take(g_live, &choice, &g_top);
+    return g_top.sessions[0].in_flight;
+}
+
+static void test_top_has_nothing_in_flight_when_nothing_runs(void)
+{
+    const int64_t second = 1000000000;
+    add_run(1, 0, second / 10, 0);
+    TEST_ASSERT_EQUAL(1, in_flight_at(second));
+    TEST_ASSERT_EQUAL(0, in_flight_at(second * 12 / 10)); // a second after its end
+    add_run(2, second * 2, second * 4, 0);
+    TEST_ASSERT_EQUAL(1, in_flight_at(second * 13)); // the next one may take as long
+    TEST_ASSERT_EQUAL(0, in_flight_at(second * 15));
+    add_run(3, second * 20, second, 0);
+    TEST_ASSERT_EQUAL(1, in_flight_at(second * 21));
+    da_live_state(g_live, DA_ENDED, 1);
+    TEST_ASSERT_EQUAL(0, in_flight_at(second * 21));
+}
+
+static void add_kernel(int64_t id, const char *provider, int64_t submits)
+{
+    const int64_t kernel[TM_kernel_COUNT] = {[TM_kernel_kernel] = id,
+                                             [TM_kernel_session] = 1,
+                                             [TM_kernel_provider] = text(provider),
+                                             [TM_kernel_submits] = submits};
+    const int64_t op[TM_op_COUNT] = {
+        [TM_op_kernel] = id, [TM_op_session] = 1, [TM_op_run] = 1, [TM_op_duration] = 1000};
+    da_live_row(g_live, TM_KIND_kernel, kernel);
+    da_live_row(g_live, TM_KIND_op, op);
+}
+
+static void test_top_says_how_many_it_leaves_out_and_whose_times_are_of_submissions(void)
+{
+    add_run(1, 0, 1000000, 0);
+    for (int64_t i = 1; i <= (int64_t)DA_TOP_OPS; i++)
+        add_kernel(i, "CPUExecutionProvider", 0);
+    da_top_take(g_live, &(da_top_choice){.window_s = 5, .by_node = true}, &g_top);
+    TEST_ASSERT_TRUE(g_top.op_count == DA_TOP_OPS && g_top.more_ops == 0 && !g_top.ops[0].submits);
+    for (int64_t i = 1; i <= 7; i++)
+        add_kernel((int64_t)DA_TOP_OPS + i, "CUDAExecutionProvider", 1);
+    add_kernel((int64_t)DA_TOP_OPS + 1, "CUDAExecutionProvider", 1); // the longest now
+    da_top_take(g_live, &(da_top_choice){.window_s = 5, .by_node = true}, &g_top);
+    TEST_ASSERT_EQUAL(DA_TOP_OPS, g_top.op_count);
+    TEST_ASSERT_EQUAL(7, g_top.more_ops);
+    TEST_ASSERT_TRUE(g_top.ops[0].submits && !g_top.ops[1].submits);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -167,6 +321,12 @@ int main(void)
     RUN_TEST(test_energy_of_an_inference_is_power_by_throughput);
     RUN_TEST(test_energy_is_unknown_without_runs_that_ended_well);
     RUN_TEST(test_devices_are_told_by_one_source_each);
+    RUN_TEST(test_rates_of_a_source_that_is_asked_rarely);
+    RUN_TEST(test_arenas_go_with_their_session);
+    RUN_TEST(test_bins_of_a_window_end_with_its_slowest_run);
     RUN_TEST(test_top_knows_no_latency_where_all_failed);
+    RUN_TEST(test_top_leaves_out_sessions_that_were_never_made);
+    RUN_TEST(test_top_has_nothing_in_flight_when_nothing_runs);
+    RUN_TEST(test_top_says_how_many_it_leaves_out_and_whose_times_are_of_submissions);
     return UNITY_END();
 }

@@ -4,6 +4,8 @@
 // and go on many threads meanwhile, under the thread sanitizer too.
 #include "common/os.h"
 #include "connection.h"
+#include "net_system.h"
+#include "sending.h"
 #include "server_internal.h"
 
 #include "unity.h"
@@ -15,11 +17,12 @@
 #define THREADS  6u
 #define ROUNDS   20u
 
-typedef enum manner { READS, READS_SLOWLY, HAS_GONE } manner;
+typedef enum manner { READS, READS_SLOWLY, HAS_GONE, READS_NOTHING } manner;
 
 struct mg_connection {
     manner manner;
     void *data;
+    int ends_of_pair[2];        // of who reads nothing
     atomic_uint writes, closes; // whole messages; close frames
     atomic_bool ends, was_last, broken;
 };
@@ -30,11 +33,29 @@ static atomic_bool g_over;
 
 // --------------------------------------------------------------------------------------- CivetWeb
 
-int mg_write(struct mg_connection *c, const void *bytes, size_t len)
+void da_sending_begin(da_sending *s, da_server *server, struct mg_connection *connection,
+                      bool is_stream)
 {
+    *s = (da_sending){.server = server, .connection = connection, .is_stream = is_stream};
+}
+
+// Until somebody ends the connection.
+static bool wait_for_the_end(struct mg_connection *c)
+{
+    atomic_fetch_add(&c->writes, 1);
+    if (!da_net_ready(c->ends_of_pair[0], false, LIMIT_MS))
+        atomic_store(&c->broken, true);
+    return false;
+}
+
+bool da_send(da_sending *s, const void *bytes, size_t len)
+{
+    struct mg_connection *c = s->connection;
     const char *frame = bytes;
     if (c->manner == HAS_GONE)
-        return -1;
+        return false;
+    if (c->manner == READS_NOTHING)
+        return wait_for_the_end(c);
     if (c->manner == READS_SLOWLY)
         cm_sleep_ms(20);
     if (len < 4 || (unsigned char)frame[0] != 0x81 || frame[len - 2] != '}')
@@ -45,7 +66,7 @@ int mg_write(struct mg_connection *c, const void *bytes, size_t len)
         if (memcmp(frame + i, "\"last\": true", 12) == 0)
             atomic_store(&c->was_last, true);
     atomic_fetch_add(&c->writes, 1);
-    return (int)len;
+    return true;
 }
 
 int mg_websocket_write(struct mg_connection *c, int opcode, const char *data, size_t len)
@@ -83,8 +104,7 @@ void *mg_get_user_connection_data(const struct mg_connection *c)
 
 long long da_connection_socket(const struct mg_connection *c)
 {
-    (void)c;
-    return -1; // no socket: what is set of it fails
+    return c->manner == READS_NOTHING ? c->ends_of_pair[0] : -1;
 }
 
 da_request da_request_of(const struct mg_connection *c)
@@ -231,11 +251,24 @@ static void test_one_too_many_is_closed_and_not_left_waiting(void)
     da_stream_close(&late, &g_server);
 }
 
+static void test_who_reads_nothing_and_goes_is_not_waited_for(void)
+{
+    struct mg_connection c = {.manner = READS_NOTHING};
+    TEST_ASSERT_EQUAL(0, socketpair(AF_UNIX, SOCK_STREAM, 0, c.ends_of_pair));
+    open_connection(&c);
+    await(&c.writes, 1);
+    da_stream_close(&c, &g_server);
+    TEST_ASSERT_FALSE(atomic_load(&c.broken));
+    da_net_close(c.ends_of_pair[0]);
+    da_net_close(c.ends_of_pair[1]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_clients_come_and_go_while_messages_are_made);
     RUN_TEST(test_everybody_gets_a_last_message);
     RUN_TEST(test_one_too_many_is_closed_and_not_left_waiting);
+    RUN_TEST(test_who_reads_nothing_and_goes_is_not_waited_for);
     return UNITY_END();
 }

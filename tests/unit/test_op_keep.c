@@ -150,6 +150,7 @@ static void test_ambiguous_operators_are_nobodys(void)
     begin(CO_OPS_LONGER, 0);
     op(1, 0, 11);
     TEST_ASSERT_EQUAL_size_t(0, g_keep.held.count);
+    TEST_ASSERT_EQUAL_UINT64(1, g_keep.left_out);
 }
 
 // Runs whose rows were lost must not fill the memory, nor keep later ones out.
@@ -180,7 +181,7 @@ static void test_the_slowest_percent(void)
 {
     static co_slowest s;
     uint32_t kept = 0, early = 0;
-    co_slowest_init(&s, 1);
+    co_slowest_init(&s);
     for (uint32_t i = 0; i < 100000; i++) {
         uint64_t ns = latency_of(i);
         bool slow = co_slowest_add(&s, ns, 10000);
@@ -201,7 +202,7 @@ static void test_equal_runs_are_not_slow(void)
 {
     static co_slowest s;
     uint32_t kept = 0;
-    co_slowest_init(&s, 1);
+    co_slowest_init(&s);
     for (uint32_t i = 0; i < 10000; i++)
         kept += co_slowest_add(&s, 5 * MS, 10000);
     TEST_ASSERT_EQUAL_UINT32(1, kept);
@@ -230,6 +231,55 @@ static void test_sessions_have_their_own_slowest(void)
     check_written(1, 258, 1, 3);
 }
 
+// The first run of each, and no other: whatever their numbers are, they do not share a place.
+static void test_sessions_take_turns(void)
+{
+    begin(CO_OPS_SLOWEST, 10000);
+    for (int64_t i = 1; i <= 500; i++)
+        for (int64_t session = 1; session <= 257; session += 256) {
+            op(session, i, 1);
+            run(session, i, 5 * MS);
+            flush();
+        }
+    TEST_ASSERT_EQUAL_size_t(2, g_count);
+}
+
+// Runs of a session that has ended are still compared with those before them; then it is forgotten.
+static void test_ended_sessions_are_forgotten_late(void)
+{
+    begin(CO_OPS_SLOWEST, 10000);
+    run(1, 1, 5 * MS);
+    flush();
+    co_op_keep_session_ended(&g_keep, 1);
+    op(1, 2, 1);
+    run(1, 2, 5 * MS);
+    for (int i = 0; i < 8; i++)
+        flush();
+    TEST_ASSERT_EQUAL_size_t(0, g_count);
+    TEST_ASSERT_EQUAL_size_t(1, g_keep.sessions.count);
+    for (int i = 0; i < 8; i++)
+        flush();
+    TEST_ASSERT_EQUAL_size_t(0, g_keep.sessions.count);
+    co_op_keep_session_ended(&g_keep, 1);
+}
+
+static void test_sessions_are_bounded(void)
+{
+    begin(CO_OPS_SLOWEST, 10000);
+    for (int64_t i = 1; i <= 3 * (int64_t)CO_KEEP_SESSIONS; i++) {
+        run(i, 1, 5 * MS); // these never end
+        run(0x7000000000, i, 5 * MS);
+        if (i % 1000 == 0)
+            flush();
+    }
+    flush();
+    TEST_ASSERT_EQUAL_size_t(CO_KEEP_SESSIONS, g_keep.sessions.count);
+    op(0x7000000000, 100000, 1); // the one that runs all the time is still known
+    run(0x7000000000, 100000, 5 * MS);
+    flush();
+    TEST_ASSERT_EQUAL_size_t(0, g_count);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -242,5 +292,8 @@ int main(void)
     RUN_TEST(test_the_slowest_percent);
     RUN_TEST(test_equal_runs_are_not_slow);
     RUN_TEST(test_sessions_have_their_own_slowest);
+    RUN_TEST(test_sessions_take_turns);
+    RUN_TEST(test_ended_sessions_are_forgotten_late);
+    RUN_TEST(test_sessions_are_bounded);
     return UNITY_END();
 }

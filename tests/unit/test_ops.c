@@ -1,118 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Operators of timelines made with the real writer, against what was put into them.
-#include "../timeline_rows.h"
-#include "analysis/ops.h"
-#include "analysis/summary.h"
-#include "common/os.h"
+#include "ops_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unity.h>
-
-#define PATH "test_ops.ortl"
-#define CPU  "CPUExecutionProvider"
-
-static tm_writer *g_writer;
-static an_ops *g_ops;
-static an_op_table *g_table;
-static an_op_options g_options;
-
-void setUp(void)
-{
-    tm_header header = {"0.1.0", 1767323045000000000u, "Windows", "CPU", 2};
-    g_options = (an_op_options){0};
-    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_create(PATH, &header, &g_writer));
-}
-
-void tearDown(void)
-{
-    an_op_table_destroy(g_table);
-    an_ops_destroy(g_ops);
-    g_table = NULL;
-    g_ops = NULL;
-    cm_file_remove(PATH);
-}
-
-static void kernel_on(int64_t id, int64_t session, const char *node, const char *type,
-                      const char *provider, int64_t submits)
-{
-    ROW(kernel, id, session, 1, 0, TEXT(node), TEXT(type), 0, 13, TEXT(provider), 0, 1, submits);
-}
-
-static void kernel(int64_t id, int64_t session, const char *node, const char *type)
-{
-    kernel_on(id, session, node, type, CPU, 0);
-}
-
-static void op_at(int64_t id, int64_t run, int64_t thread, int64_t begin, int64_t duration,
-                  int64_t depth, int64_t flags)
-{
-    ROW(op, id, 1, run, thread, begin, duration, depth, flags);
-}
-
-static void op(int64_t id, int64_t begin, int64_t duration, int64_t depth)
-{
-    op_at(id, 1, 1, begin, duration, depth, 0);
-}
-
-static void flush(void)
-{
-    TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_flush(g_writer));
-}
-
-static void read_kinds(uint64_t kinds, bool measure)
-{
-    tm_reader *reader;
-    tm_block block;
-    TEST_ASSERT_EQUAL_INT(CM_OK, tm_reader_open(PATH, &reader));
-    tm_reader_only(reader, kinds);
-    while (tm_reader_next(reader, &block) == CM_OK) {
-        if (measure)
-            an_op_table_add(g_table, g_ops, &block);
-        else
-            TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_add(g_ops, reader, &block));
-    }
-    tm_reader_close(reader);
-}
-
-static const an_op_table *table_of(an_op_choice choice)
-{
-    const uint64_t all = UINT64_MAX, ops = TM_BIT(op);
-    if (!g_ops) {
-        TEST_ASSERT_EQUAL_INT(CM_OK, tm_writer_close(g_writer));
-        TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_create(&g_options, &g_ops));
-        read_kinds(all & ~ops, false);
-        read_kinds(ops, false);
-        TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_finish(g_ops));
-    }
-    an_op_table_destroy(g_table);
-    TEST_ASSERT_EQUAL_INT(CM_OK, an_ops_table(g_ops, &choice, &g_table));
-    return g_table;
-}
-
-static const an_op_table *table(an_op_by by)
-{
-    return table_of((an_op_choice){.by = by});
-}
-
-static const an_op_row *row_of(const an_op_table *t, const char *node, const char *type)
-{
-    for (size_t i = 0; i < t->row_count; i++)
-        if (strcmp(t->rows[i].node, node) == 0 && strcmp(t->rows[i].op_type, type) == 0)
-            return &t->rows[i];
-    TEST_FAIL_MESSAGE("no such row");
-    return NULL;
-}
-
-static void check_row(const an_op_table *t, const char *node, const char *type, uint64_t calls,
-                      uint64_t total, uint64_t self)
-{
-    const an_op_row *row = row_of(t, node, type);
-    TEST_ASSERT_EQUAL_UINT64_MESSAGE(calls, row->sums.calls, node);
-    TEST_ASSERT_EQUAL_UINT64_MESSAGE(total, row->sums.total_ns, node);
-    TEST_ASSERT_EQUAL_UINT64_MESSAGE(self, row->sums.self_ns, node);
-}
 
 // A Loop with an If in it, and what these run.
 static void declare_nest(void)
@@ -445,72 +338,6 @@ static void test_more_kernels_than_can_be_told_apart(void)
     TEST_ASSERT_EQUAL_UINT64(10, an_ops_untold(g_ops));
 }
 
-static void test_runs_with_operators(void)
-{
-    kernel(1, 1, "a", "Add");
-    for (int64_t run = 1; run <= 30; run++) {
-        ROW(run, 1, run, 1, run * 1000, 100, 0, 0, 1, 0, 0);
-        if (run % 3 == 0)
-            op_at(1, run, 1, run * 1000 + 1, 80, 0, 0);
-    }
-    ROW(run, 2, 3, 1, 50000, 5000, 0, 0, 1, 0, 0); // of another session
-    g_options.runs = true;
-    const an_op_table *t = table(AN_BY_NODE);
-    an_op_runs runs = {0};
-    an_op_choice choice = {.has_session = true, .session = 1};
-    tm_reader *reader;
-    tm_block block;
-    TEST_ASSERT_EQUAL_INT(CM_OK, tm_reader_open(PATH, &reader));
-    while (tm_reader_next(reader, &block) == CM_OK)
-        an_ops_add_run_time(g_ops, &block, &choice, &runs);
-    tm_reader_close(reader);
-    TEST_ASSERT_EQUAL_UINT64(30, runs.runs);
-    TEST_ASSERT_EQUAL_UINT64(10, runs.with_ops);
-    TEST_ASSERT_EQUAL_DOUBLE(1000, an_op_run_time_ns(g_ops, t, &runs));
-    TEST_ASSERT_EQUAL_UINT64(800, t->all.self_ns);
-}
-
-static void matmul_shapes(int64_t kernel_id, int64_t shape, int64_t run_inputs, const char *a,
-                          const char *b, const char *y)
-{
-    ROW(shape, shape, 1, 0, 2, -1);
-    ROW(tensor, shape, 0, 0, 1, 1, TEXT(a));
-    ROW(tensor, shape, 1, 0, 1, 1, TEXT(b));
-    ROW(shape, shape + 1, 1, 1, 1, -1);
-    ROW(tensor, shape + 1, 0, 0, 1, 1, TEXT(y));
-    ROW(kernel_shape, kernel_id, 0, shape, shape + 1, run_inputs, 0, 0, 0);
-}
-
-static void test_flops_follow_the_inputs_of_the_run(void)
-{
-    kernel(1, 1, "mm", "MatMul");
-    kernel(2, 1, "unknown", "MatMul");
-    kernel(3, 1, "in a loop", "MatMul");
-    kernel_on(4, 1, "on a device", "MatMul", "DmlExecutionProvider", 1);
-    matmul_shapes(1, 10, 1, "2,8", "8,4", "2,4");
-    matmul_shapes(1, 20, 2, "6,8", "8,4", "6,4");
-    matmul_shapes(3, 30, 1, "2,8", "8,4", "2,4");
-    matmul_shapes(4, 40, 1, "2,8", "8,4", "2,4");
-    for (int64_t run = 1; run <= 3; run++) {
-        ROW(run, 1, run, 1, run * 1000, 900, 0, 0, 1, run == 3 ? 2 : 1, 0);
-        op_at(1, run, 1, run * 1000, 100, 0, 0);
-    }
-    op_at(2, 1, 1, 1200, 100, 0, 0);
-    op_at(3, 1, 1, 1300, 100, 1, 0);
-    op_at(3, 1, 1, 1400, 100, 1, 0);
-    op_at(4, 1, 1, 1500, 100, 0, 0);
-    g_options.flops = true;
-    const an_op_table *t = table(AN_BY_NODE);
-    const an_op_row *known = row_of(t, "mm", "MatMul");
-    TEST_ASSERT_EQUAL_DOUBLE(2 * 128 + 384, an_op_flops(known));
-    TEST_ASSERT_EQUAL_DOUBLE(640.0 / 300, an_op_gflops_per_s(known));
-    TEST_ASSERT_FALSE(an_known(an_op_flops(row_of(t, "unknown", "MatMul"))));
-    TEST_ASSERT_FALSE(an_known(an_op_flops(row_of(t, "in a loop", "MatMul"))));
-    TEST_ASSERT_FALSE(an_known(an_op_flops(row_of(t, "on a device", "MatMul"))));
-    t = table(AN_BY_TYPE); // not known for all of them
-    TEST_ASSERT_FALSE(an_known(an_op_flops(row_of(t, "", "MatMul"))));
-}
-
 static void test_summary_has_operators(void)
 {
     tm_reader *reader;
@@ -550,8 +377,6 @@ int main(void)
     RUN_TEST(test_hostile_values);
     RUN_TEST(test_ten_thousand_kernels);
     RUN_TEST(test_more_kernels_than_can_be_told_apart);
-    RUN_TEST(test_runs_with_operators);
-    RUN_TEST(test_flops_follow_the_inputs_of_the_run);
     RUN_TEST(test_summary_has_operators);
     return UNITY_END();
 }

@@ -215,6 +215,18 @@ static void test_arena_extended_lately_while_counted_use_is_steady(void)
     TEST_ASSERT_EQUAL_INT(AN_WARMING, facts().growth.verdict);
 }
 
+// Runs with memory.enable_memory_arena_shrinkage: the arena takes the same from the system again
+// and again, and gives it back.
+static void test_arena_that_shrinks_after_each_run_is_steady(void)
+{
+    for (int run = 1; run <= 100; run++) {
+        ROW(run_memory, 1, run, run * 1000, 100, 100, 100, 5000, 1, 1, MIB);
+        if (run % 10 == 1)
+            state(run, 2 * MIB, 5000);
+    }
+    TEST_ASSERT_EQUAL_INT(AN_STEADY, facts().growth.verdict);
+}
+
 static void test_growth_of_what_was_counted(void)
 {
     for (int run = 1; run <= 30; run++)
@@ -273,6 +285,7 @@ int main(void)
     RUN_TEST(test_states_that_follow_no_run);
     RUN_TEST(test_run_that_makes_an_arena_grow_lately);
     RUN_TEST(test_arena_extended_lately_while_counted_use_is_steady);
+    RUN_TEST(test_arena_that_shrinks_after_each_run_is_steady);
     RUN_TEST(test_growth_of_what_was_counted);
     RUN_TEST(test_what_is_not_known_is_not_invented);
     RUN_TEST(test_absurd_rows_do_no_harm);

@@ -133,6 +133,32 @@ static void test_scrolling_and_choosing(void)
     expect(text, ">2");
 }
 
+static void test_what_is_left_out_is_told(void)
+{
+    TEST_ASSERT_NULL(strstr(frame((vw_top_look){.columns = 120}), " more"));
+    g_top.more_ops = 171;
+    expect(frame((vw_top_look){.columns = 120}), "\n  171 more\n");
+    const char *text = frame((vw_top_look){.columns = 120, .rows = 24});
+    TEST_ASSERT_NULL(strstr(text, "171 more")); // there are others before
+    TEST_ASSERT_EQUAL(24, count_lines(text, 120));
+    expect(frame((vw_top_look){.columns = 120, .rows = 24, .first_op = 39}), "171 more");
+}
+
+static void test_times_of_submissions_are_marked(void)
+{
+    static const unsigned columns[] = {80, 100, 120};
+    TEST_ASSERT_NULL(strstr(frame((vw_top_look){.columns = 120}), "submits"));
+    strcpy(g_top.ops[3].provider, "CUDAExecutionProvider");
+    g_top.ops[3].submits = true;
+    for (size_t i = 0; i < 3; i++) {
+        const char *text = frame((vw_top_look){.columns = columns[i]});
+        const char *line = strstr(text, "Type3 "), *mark = strstr(text, "CUDA, submits");
+        TEST_ASSERT_TRUE(line && mark && mark > line && mark < strchr(line, '\n'));
+        TEST_ASSERT_NULL(strstr(text, "CPU, submits"));
+        count_lines(text, columns[i]);
+    }
+}
+
 static void test_states_have_words(void)
 {
     expect(frame((vw_top_look){.columns = 120, .rows = 30, .paused = true}),
@@ -188,6 +214,8 @@ int main(void)
     RUN_TEST(test_the_numbers_are_there);
     RUN_TEST(test_what_is_foreign_can_do_nothing);
     RUN_TEST(test_scrolling_and_choosing);
+    RUN_TEST(test_what_is_left_out_is_told);
+    RUN_TEST(test_times_of_submissions_are_marked);
     RUN_TEST(test_states_have_words);
     RUN_TEST(test_without_rows_there_are_no_keys);
     RUN_TEST(test_keys);

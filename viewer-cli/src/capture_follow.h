@@ -7,7 +7,7 @@
 #define VW_FOLLOWED_MAX 256u
 
 // timeline/kinds.h
-enum { HOW_LAUNCHED = 0, HOW_ATTACHED = 1, HOW_CHILD = 2 };
+enum { HOW_LAUNCHED = 0, HOW_ATTACHED = 1, HOW_CHILD = 2, HOW_WATCHED = 4 }; // process.how
 enum { END_EXITED = 0, END_DETACHED = 1 };
 
 typedef struct vw_followed {

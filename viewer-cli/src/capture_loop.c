@@ -164,7 +164,8 @@ static cm_status begin(vw_loop *l, inj_target *target)
                           &(co_etw_listener){l, say_of_etw, vw_follow_etw_child});
     vw_live_begin(l->options->live, l->capture, result->path);
     l->counters = co_counters_start(&l->options->counters);
-    status = vw_follow_record(l, target, l->launched ? HOW_LAUNCHED : HOW_ATTACHED, 0);
+    int how = l->options->no_hooks ? HOW_WATCHED : l->launched ? HOW_LAUNCHED : HOW_ATTACHED;
+    status = vw_follow_record(l, target, how, 0);
     if (status != CM_OK) {
         char sentence[1024];
         snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));

@@ -65,8 +65,7 @@ static void json_ops(cm_json *j, const char *key, const an_diff_ops *ops)
         const an_diff_op *op = &ops->items[i];
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         cm_json_key_text(j, "node", op->identity.node);
-        cm_json_key_text(j, "op_type", op->identity.op_type);
-        vw_json_domain(j, op->identity.domain, op->identity.op_type);
+        vw_json_op_type(j, op->identity.op_type, op->identity.domain);
         cm_json_key_number(j, "old_calls_per_run", op->calls[0], 3);
         cm_json_key_number(j, "new_calls_per_run", op->calls[1], 3);
         json_change(j, &op->change, AN_UNIT_NS);

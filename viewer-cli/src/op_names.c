@@ -64,10 +64,20 @@ bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity)
     return false;
 }
 
+void vw_json_op_type(cm_json *j, const char *op_type, const char *domain)
+{
+    an_op_type t;
+    an_op_type_split(op_type, domain, &t);
+    cm_json_key_text(j, "op_type", t.type);
+    cm_json_key_text(j, "op_type_source", t.source);
+    cm_json_key_text(j, "domain", t.domain);
+}
+
 void vw_json_domain(cm_json *j, const char *domain, const char *op_type)
 {
-    cm_json_key(j, "domain");
-    cm_json_string(j, domain[0] ? domain : op_type[0] ? "ai.onnx" : NULL);
+    an_op_type t;
+    an_op_type_split(op_type, domain, &t);
+    cm_json_key_text(j, "domain", t.domain);
 }
 
 const char *vw_op_by_name(an_op_by by)

@@ -27,7 +27,8 @@ void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
 // Which runs have operators where not all have: "slower than 50.00 ms"; false where all have.
 bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity);
 
-// null where the type is not known; "" is ONNX's own domain.
+// Type, where that is from, and domain (an_op_type).
+void vw_json_op_type(cm_json *j, const char *op_type, const char *domain);
 void vw_json_domain(cm_json *j, const char *domain, const char *op_type);
 
 // ---------------------------------------------------------------------------------- `ortscope ops`

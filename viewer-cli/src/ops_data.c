@@ -29,18 +29,18 @@ typedef struct field {
     int decimals;
 } field;
 
-#define MAX_FIELDS 27
+#define MAX_FIELDS 28
 
-// One row as names and values, the same for both formats.
-static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
+// One row as names and values, the same for both formats. They borrow from the row and `type`.
+static size_t fields_of(const vw_ops *v, const an_op_row *r, an_op_type *type, field *out)
 {
     const an_op_sums *s = &r->sums;
     an_op_by by = v->choice.by;
-    const char *domain = r->domain[0] ? r->domain : r->op_type[0] ? "ai.onnx" : "";
+    an_op_type_split(r->op_type, r->domain, type);
     const field fields[] = {
         {"node", TEXT, r->node, 0, 0},
-        {"op_type", TEXT, r->op_type, 0, 0},
-        {"domain", TEXT, domain, 0, 0},
+        {"op_type", TEXT, type->type, 0, 0},
+        {"domain", TEXT, type->domain, 0, 0},
         {"provider", TEXT, r->provider, 0, 0},
         {"session", NUMBER, NULL, id_or_none(r->session, by == AN_BY_NODE), 0},
         {"thread", NUMBER, NULL, id_or_none(r->thread, by == AN_BY_THREAD), 0},
@@ -65,6 +65,7 @@ static size_t fields_of(const vw_ops *v, const an_op_row *r, field *out)
         {"loading_calls", NUMBER, NULL, (double)s->loading_calls, 0},
         {"loading_us", NUMBER, NULL, us((double)s->loading_ns), 3},
         {"variation", NUMBER, NULL, an_op_variation(r), 6},
+        {"op_type_source", TEXT, type->source, 0, 0},
     };
     _Static_assert(sizeof fields / sizeof *fields <= MAX_FIELDS, "they must fit");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -82,7 +83,8 @@ static size_t shown_rows(const vw_ops *v)
 static void json_row(cm_json *j, const vw_ops *v, const an_op_row *row)
 {
     field fields[MAX_FIELDS];
-    size_t count = fields_of(v, row, fields);
+    an_op_type type;
+    size_t count = fields_of(v, row, &type, fields);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     for (size_t i = 0; i < count; i++) {
         if (fields[i].kind == TEXT)
@@ -145,7 +147,8 @@ void vw_ops_json(vw_io *io, const vw_ops *v)
 static void csv_row(cm_out *out, const vw_ops *v, const an_op_row *row)
 {
     field fields[MAX_FIELDS];
-    size_t count = fields_of(v, row, fields);
+    an_op_type type;
+    size_t count = fields_of(v, row, &type, fields);
     for (size_t i = 0; i < count; i++) {
         char number[360] = "";
         if (fields[i].kind == NUMBER && an_known(fields[i].number))
@@ -159,7 +162,8 @@ void vw_ops_csv(vw_io *io, const vw_ops *v)
 {
     static const an_op_row none = {.node = "", .op_type = "", .domain = "", .provider = ""};
     field fields[MAX_FIELDS];
-    size_t count = fields_of(v, &none, fields);
+    an_op_type type;
+    size_t count = fields_of(v, &none, &type, fields);
     for (size_t i = 0; i < count; i++)
         cm_csv_text(&io->out, fields[i].name, i == 0);
     cm_out_char(&io->out, '\n');

@@ -36,8 +36,7 @@ static void json_identity(cm_json *j, const char *node, const char *op_type, con
                           const char *provider)
 {
     cm_json_key_text(j, "node", node);
-    cm_json_key_text(j, "op_type", op_type);
-    vw_json_domain(j, domain, op_type);
+    vw_json_op_type(j, op_type, domain);
     cm_json_key_text(j, "provider", provider);
 }
 

@@ -13,6 +13,8 @@
 #define MAX_CANDIDATES 16
 #define MAX_INSIDE     1000 // executions inside an operator before one of its allocations
 
+enum { FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 }; // of op rows
+
 static cm_status no_memory(void)
 {
     return cm_fail(CM_NO_MEMORY, "There is not enough memory for the operators of this run.");
@@ -145,16 +147,17 @@ static cm_status take_op(vw_timeline *t, const tm_block *b, size_t row)
     size_t kernel;
     CM_TRY(kernel_place(t, b->columns[TM_op_kernel][row], &kernel));
     int64_t duration = b->columns[TM_op_duration][row], depth = b->columns[TM_op_depth][row];
-    ops[t->op_count++] = (vw_timeline_op){.kernel = kernel,
-                                          .thread = b->columns[TM_op_thread][row],
-                                          .begin_ns = b->columns[TM_op_begin][row],
-                                          .duration_ns = duration > 0 ? duration : 0,
-                                          .depth = depth < 0    ? 0
-                                                   : depth > 64 ? 64
-                                                                : depth,
-                                          .failed = (b->columns[TM_op_flags][row] & 4) != 0,
-                                          .own_thread = b->columns[TM_op_thread][row] == t->thread,
-                                          .shown = true};
+    ops[t->op_count++] =
+        (vw_timeline_op){.kernel = kernel,
+                         .thread = b->columns[TM_op_thread][row],
+                         .begin_ns = b->columns[TM_op_begin][row],
+                         .duration_ns = duration > 0 ? duration : 0,
+                         .depth = depth < 0    ? 0
+                                  : depth > 64 ? 64
+                                               : depth,
+                         .failed = (b->columns[TM_op_flags][row] & FLAG_FAILED) != 0,
+                         .own_thread = b->columns[TM_op_thread][row] == t->thread,
+                         .shown = true};
     return CM_OK;
 }
 
@@ -163,11 +166,23 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
+// Whether nobody knows which of several runs it belongs to, and the time allows for this one.
+static bool may_be_of_run(const vw_timeline *t, const tm_block *b, size_t row)
+{
+    int64_t begin = b->columns[TM_op_begin][row], duration = b->columns[TM_op_duration][row];
+    uint64_t since = (uint64_t)begin - (uint64_t)t->begin_ns, whole = (uint64_t)t->duration_ns;
+    return (b->columns[TM_op_flags][row] & FLAG_AMBIGUOUS) && begin >= t->begin_ns &&
+           duration >= 0 && since <= whole && (uint64_t)duration <= whole - since;
+}
+
 // A row of op: one of the run, or of another one that may be the nearest.
 static cm_status look_at_op(vw_timeline *t, const tm_block *b, size_t row)
 {
     int64_t run = b->columns[TM_op_run][row];
-    if (run <= 0 || b->columns[TM_op_session][row] != t->session)
+    if (b->columns[TM_op_session][row] != t->session)
+        return CM_OK;
+    t->ambiguous += run == 0 && may_be_of_run(t, b, row);
+    if (run <= 0)
         return CM_OK;
     if (run == t->run)
         return take_op(t, b, row);
@@ -212,6 +227,9 @@ static cm_status read_kernels(vw_timeline *t, const char *path)
             k->op_type = b.columns[TM_kernel_op_type][row];
             k->domain = b.columns[TM_kernel_domain][row];
             k->provider = b.columns[TM_kernel_provider][row];
+            if (!tm_reader_string(t->reader, k->op_type)[0])
+                k->by_class = an_op_type_by_class(
+                    tm_reader_string(t->reader, b.columns[TM_kernel_kernel_class][row]));
             k->submits = b.columns[TM_kernel_submits][row] == 1;
         }
     }

@@ -12,6 +12,7 @@
 typedef struct vw_timeline_kernel {
     int64_t id;
     int64_t node, op_type, domain, provider; // strings of the reader, 0: not known
+    an_op_type_text by_class;                // its type where none was recorded
     bool submits;
 } vw_timeline_kernel;
 
@@ -29,6 +30,7 @@ typedef struct vw_timeline {
     vw_timeline_op *ops; // by thread (the run's own first) and begin
     size_t op_count, op_capacity;
     uint64_t ops_left_out; // beyond VW_TIMELINE_MAX_OPS
+    uint64_t ambiguous;    // of the session and inside the run's time, of which run nobody knows
     vw_timeline_kernel *kernels;
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;

@@ -121,6 +121,12 @@ static void write_remarks(vw_io *io, const an_op_sums *all)
         vw_style_off(io, VW_BAD);
         cm_out_char(&io->out, '\n');
     }
+    if (all->ambiguous) {
+        cm_format_count(count, sizeof count, all->ambiguous);
+        cm_out_printf(&io->out,
+                      "  %s execution%s of runs in parallel could not be assigned to one of them\n",
+                      count, all->ambiguous == 1 ? "" : "s");
+    }
     if (all->loading_calls) {
         cm_format_count(count, sizeof count, all->loading_calls);
         cm_format_ns(time, sizeof time, (double)all->loading_ns);
@@ -184,8 +190,7 @@ static void json_op(cm_json *j, const an_op_table *nodes, const an_op_row *row)
 {
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     cm_json_key_text(j, "node", row->node);
-    cm_json_key_text(j, "op_type", row->op_type);
-    vw_json_domain(j, row->domain, row->op_type);
+    vw_json_op_type(j, row->op_type, row->domain);
     cm_json_key_text(j, "provider", row->provider);
     cm_json_key_uint(j, "calls", row->sums.calls);
     cm_json_key_number(j, "total_us", (double)row->sums.total_ns / 1e3, 3);

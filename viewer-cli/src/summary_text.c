@@ -64,13 +64,13 @@ static void write_exit(vw_io *io, const an_process *p)
 static void write_process(vw_io *io, const an_process *p)
 {
     static const char *const how[] = {"launched", "attached", "child process",
-                                      "in a recording of the system"};
+                                      "in a recording of the system", "watched from outside"};
     vw_style_on(io, VW_BOLD);
     cm_text_clean(&io->out, p->program[0] ? file_name(p->program) : "unknown program", 60);
     vw_style_off(io, VW_BOLD);
     if (p->pid >= 0)
         cm_out_printf(&io->out, ", pid %lld", (long long)p->pid);
-    if (p->how >= 0 && p->how < 4)
+    if (p->how >= 0 && p->how < 5)
         cm_out_printf(&io->out, ", %s", how[p->how]);
     write_exit(io, p);
     cm_out_char(&io->out, '\n');

@@ -21,6 +21,11 @@ static const vw_timeline_kernel *kernel_of(const vw_timeline *t, const vw_timeli
     return &t->kernels[op->kernel];
 }
 
+static const char *type_of(const vw_timeline *t, const vw_timeline_kernel *k)
+{
+    return k->by_class.text[0] ? k->by_class.text : string_of(t, k->op_type);
+}
+
 // Of hostile numbers, too: the difference as a double.
 static double offset_ns(const vw_timeline *t, const vw_timeline_op *op)
 {
@@ -74,6 +79,19 @@ static void write_allocs(vw_io *io, const vw_timeline *t)
                   vw_byte_text(a->allocated_bytes - a->released_bytes).text);
 }
 
+// Operators on threads of a pool while several runs of the session are under way.
+static void write_ambiguous(vw_io *io, const vw_timeline *t)
+{
+    char count[32];
+    if (t->ambiguous == 0)
+        return;
+    cm_format_count(count, sizeof count, t->ambiguous);
+    cm_out_printf(&io->out,
+                  "%s operator%s in this time could not be assigned to a run: several runs of the "
+                  "session were under way\n",
+                  count, t->ambiguous == 1 ? "" : "s");
+}
+
 static void write_head(vw_io *io, const vw_timeline *t)
 {
     cm_out *out = &io->out;
@@ -94,6 +112,7 @@ static void write_head(vw_io *io, const vw_timeline *t)
     }
     cm_out_char(out, '\n');
     if (t->op_count == 0) {
+        write_ambiguous(io, t);
         write_allocs(io, t);
         return;
     }
@@ -106,6 +125,7 @@ static void write_head(vw_io *io, const vw_timeline *t)
     if (t->duration_ns > 0 && threads == 1) // several can work more than the run lasts
         cm_out_printf(out, " (%.1f %% of the run)", self / (double)t->duration_ns * 100);
     cm_out_char(out, '\n');
+    write_ambiguous(io, t);
     write_allocs(io, t);
     cm_out_char(out, '\n');
 }
@@ -135,7 +155,7 @@ static void write_line(vw_io *io, vw_table *table, const vw_timeline *t, const v
     if (t->allocs.count)
         vw_table_text(table, op->allocations ? vw_byte_text(op->allocated_bytes).text : "");
     cm_out_repeat(&cell, "  ", op->depth < MAX_INDENT ? (size_t)op->depth : MAX_INDENT);
-    vw_op_type_name(&cell, string_of(t, k->op_type), string_of(t, k->domain));
+    vw_op_type_name(&cell, type_of(t, k), string_of(t, k->domain));
     cm_out_text(&cell, k->submits ? ", submits" : "");
     cm_out_text(&cell, op->failed ? ", failed" : "");
     vw_table_text(table, cm_out_string(&cell));
@@ -206,7 +226,7 @@ static size_t room_for_bars(const vw_io *io, const vw_timeline *t)
             continue;
         size_t indent = 2 * (size_t)(t->ops[i].depth < MAX_INDENT ? t->ops[i].depth : MAX_INDENT);
         cm_out_clear(&name);
-        vw_op_type_name(&name, string_of(t, k->op_type), string_of(t, k->domain));
+        vw_op_type_name(&name, type_of(t, k), string_of(t, k->domain));
         size_t width = cm_text_width(cm_out_string(&name)) + indent;
         type = width > type ? width : type;
         width = cm_text_width(string_of(t, k->node));
@@ -289,10 +309,10 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, const char *path, size_t 
             vw_message("No operators of this run were recorded; the nearest run that has some is "
                        "%lld.",
                        (long long)t->nearest);
-        else if (t->any_ops)
-            vw_message("No operators of this run were recorded, only of other sessions, or it is "
-                       "not known which of several runs at once they belong to.");
-        else
+        else if (t->any_ops && t->ambiguous == 0)
+            vw_message("No operators of this run were recorded, only of other sessions, or at "
+                       "other times.");
+        else if (!t->any_ops)
             vw_message("No operators were recorded; record with `ortscope run --ops all` or "
                        "`ortscope attach --ops all`.");
         return;
@@ -312,11 +332,9 @@ void vw_timeline_text(vw_io *io, const vw_timeline *t, const char *path, size_t 
 static void json_op(cm_json *j, const vw_timeline *t, const vw_timeline_op *op)
 {
     const vw_timeline_kernel *k = kernel_of(t, op);
-    const char *op_type = string_of(t, k->op_type);
     cm_json_begin_object(j, CM_JSON_ONE_LINE);
     cm_json_key_text(j, "node", string_of(t, k->node));
-    cm_json_key_text(j, "op_type", op_type);
-    vw_json_domain(j, string_of(t, k->domain), op_type);
+    vw_json_op_type(j, type_of(t, k), string_of(t, k->domain));
     cm_json_key_text(j, "provider", string_of(t, k->provider));
     cm_json_key_int(j, "thread", op->thread);
     cm_json_key_int(j, "depth", op->depth);
@@ -371,5 +389,6 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
             json_op(j, t, &t->ops[i]);
     cm_json_end(j);
     cm_json_key_uint(j, "more", hidden + t->ops_left_out);
+    cm_json_key_uint(j, "ambiguous", t->ambiguous);
     cm_json_end(j);
 }

@@ -242,35 +242,54 @@ static void draw_sessions(frame *f)
     }
 }
 
+// Room for ", submits" where there is one whose times are not those of its work.
+static size_t provider_columns(const da_top *s)
+{
+    for (size_t i = 0; i < s->op_count; i++)
+        if (s->ops[i].submits)
+            return 18;
+    return 10;
+}
+
+static void draw_op(frame *f, const da_top_op *o, size_t name, size_t provider)
+{
+    char who[80];
+    cm_out title;
+    cm_out_init_memory(&title);
+    if (f->look->by_node)
+        cm_out_text(&title, o->name[0] ? o->name : "(no name)");
+    else
+        vw_op_type_name(&title, o->name, o->domain);
+    cell(f, VW_PLAIN, cm_out_string(&title), name, false);
+    cm_out_deinit(&title);
+    snprintf(who, sizeof who, "%s%s", vw_provider_name(o->provider).text,
+             o->submits ? ", submits" : "");
+    cell(f, VW_PLAIN, who, provider, false);
+    cell(f, VW_PLAIN, count(o->calls).text, 12, true);
+    cell(f, VW_PLAIN, micros(o->mean_us).text, 8, true);
+    cell(f, VW_PLAIN, micros(o->self_us).text, 8, true);
+    cell(f, VW_PLAIN, number(o->share * 100, 1, " %").text, 7, true);
+    if (room_for(f) > SHARE_COLUMNS + 2) {
+        space(f, 1);
+        f->used += vw_draw_share(&f->io->out, f->io->unicode, o->share, SHARE_COLUMNS);
+    }
+    end_line(f);
+}
+
 static void draw_ops(frame *f)
 {
-    size_t name = model_columns(f) + 10;
+    size_t provider = provider_columns(f->state), name = model_columns(f) + 20 - provider;
     cell(f, VW_DIM, f->look->by_node ? "NODE" : "OPERATOR", name, false);
-    cell(f, VW_DIM, "PROVIDER", 10, false);
+    cell(f, VW_DIM, "PROVIDER", provider, false);
     cell(f, VW_DIM, "CALLS", 12, true);
     cell(f, VW_DIM, "MEAN", 8, true);
     cell(f, VW_DIM, "SELF", 8, true);
     cell(f, VW_DIM, "SHARE", 7, true);
     end_line(f);
-    for (size_t i = f->look->first_op; i < f->state->op_count && line_fits(f, 1); i++) {
-        const da_top_op *o = &f->state->ops[i];
-        cm_out title;
-        cm_out_init_memory(&title);
-        if (f->look->by_node)
-            cm_out_text(&title, o->name[0] ? o->name : "(no name)");
-        else
-            vw_op_type_name(&title, o->name, o->domain);
-        cell(f, VW_PLAIN, cm_out_string(&title), name, false);
-        cm_out_deinit(&title);
-        cell(f, VW_PLAIN, vw_provider_name(o->provider).text, 10, false);
-        cell(f, VW_PLAIN, count(o->calls).text, 12, true);
-        cell(f, VW_PLAIN, micros(o->mean_us).text, 8, true);
-        cell(f, VW_PLAIN, micros(o->self_us).text, 8, true);
-        cell(f, VW_PLAIN, number(o->share * 100, 1, " %").text, 7, true);
-        if (room_for(f) > SHARE_COLUMNS + 2) {
-            space(f, 1);
-            f->used += vw_draw_share(&f->io->out, f->io->unicode, o->share, SHARE_COLUMNS);
-        }
+    for (size_t i = f->look->first_op; i < f->state->op_count && line_fits(f, 1); i++)
+        draw_op(f, &f->state->ops[i], name, provider);
+    if (f->state->more_ops && line_fits(f, 1)) {
+        putf(f, VW_DIM, "  %s more", count(f->state->more_ops).text);
         end_line(f);
     }
     if (f->state->op_count == 0) {

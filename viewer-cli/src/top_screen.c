@@ -16,7 +16,8 @@ typedef struct top {
     da_top figures;
     da_top_choice choice;
     vw_top_look look;
-    bool paused; // of a live capture: the picture stands still
+    bool paused; // of a live capture: the picture stands still,
+    bool chosen; // but for who chooses what it shows
 } top;
 
 static const double windows_s[] = {1, 5, 30, 60};
@@ -32,8 +33,9 @@ static double next_window(double now)
 
 static void take(top *t)
 {
-    if (!t->paused)
+    if (!t->paused || t->chosen)
         da_top_take(t->capture->live, &t->choice, &t->figures);
+    t->chosen = false;
     t->look.paused = t->paused;
     t->look.by_node = t->choice.by_node;
     t->look.session = t->choice.session;
@@ -95,7 +97,6 @@ static void next_session(top *t)
            t->figures.sessions[i++].id != t->choice.session)
         continue;
     t->choice.session = i < t->figures.session_count ? t->figures.sessions[i].id : 0;
-    t->look.first_op = 0;
 }
 
 static void scroll(top *t, int lines)
@@ -105,6 +106,19 @@ static void scroll(top *t, int lines)
         t->look.first_op -= t->look.first_op ? 1 : 0;
     else if (t->look.first_op < most)
         t->look.first_op++;
+}
+
+static void choose(top *t, int key)
+{
+    if (key == 's')
+        next_session(t);
+    else if (key == 'n')
+        t->choice.by_node = !t->choice.by_node;
+    else
+        t->choice.window_s = next_window(t->choice.window_s);
+    if (key != 'w')
+        t->look.first_op = 0;
+    t->chosen = true;
 }
 
 // False: the loop ends.
@@ -120,14 +134,9 @@ static bool on_key(top *t, int key)
         pause(t);
         break;
     case 's':
-        next_session(t);
-        break;
     case 'n':
-        t->choice.by_node = !t->choice.by_node;
-        t->look.first_op = 0;
-        break;
     case 'w':
-        t->choice.window_s = next_window(t->choice.window_s);
+        choose(t, key);
         break;
     case '+':
     case '=':

@@ -7,7 +7,8 @@
 // without
 //   those directly inside it on the same thread.
 // - An operator is a session's node: several kernel objects of one session with the same node name
-//   and type are one operator; a node without a name is told apart by its kernel object.
+//   and type are one operator; a node without a name is told apart by its kernel object. Where the
+//   type was not recorded it is that of the kernel's class, and says so (AN_BY_CLASS).
 // - Executions inside session creation (constant folding) are kept apart as `loading`; nothing else
 //   counts them. Ambiguous ones (which run is not known) count like all others.
 // - share: of the self time of all operators of the sessions that are looked at.
@@ -15,7 +16,8 @@
 // several
 //   operators: around the mean of each, so that nodes that differ from each other do not vary.
 // - FLOPs: only if they are known for every execution that is counted (flops.h), of shapes recorded
-//   at the first execution with the same inputs of the session. Operators that run several times in
+//   at the first execution with the same inputs of the session (those that were bound before the
+//   recording began are taken for the same). Operators that run several times in
 //   one run (the body of a Loop) have none, since their shapes may change on the way. Nor have
 //   those whose time is only that of the submission to a device.
 #pragma once
@@ -35,7 +37,8 @@ typedef struct an_op_options {
     bool threads; // keep threads apart, for tables by thread
     bool runs;    // note which runs have operators, for an_ops_run_time()
     bool flops;   // all rows of other kinds must then be added before the first op row
-    bool allocs;  // alloc rows count; all op rows must then be added before the first of them
+    bool allocs;  // alloc rows count; all op rows must then be added before the first of them. With
+                  // `runs` also where only slow runs kept their operators
     bool batches; // keep the times of groups of runs, for an_ops_batches()
 } an_op_options;
 
@@ -66,6 +69,25 @@ uint64_t an_ops_runs_of(const an_ops *o, int64_t session);
 bool an_ops_any(const an_ops *o); // operators were recorded at all, be it only while loading
 // Executions for whose kernels there was no room.
 uint64_t an_ops_untold(const an_ops *o);
+
+// The type of an operator by the class of its kernel, where the graph's was not recorded:
+// "onnxruntime::contrib::NchwcConv" gives "NchwcConv (by class)"; "" gives "".
+#define AN_BY_CLASS " (by class)"
+typedef struct an_op_type_text {
+    char text[128];
+} an_op_type_text;
+an_op_type_text an_op_type_by_class(const char *class_name);
+bool an_op_type_is_by_class(const char *op_type);
+// The type that was recorded, else that by class, which `scratch` then holds.
+const char *an_op_type_shown(const char *op_type, const char *class_name, an_op_type_text *scratch);
+
+// A type as data has it: without the mark of those by class, which `source` tells instead ("class",
+// "graph"). "" is what is not known; a type by class has no domain unless it was recorded.
+typedef struct an_op_type {
+    const char *type, *domain, *source;
+    an_op_type_text scratch;
+} an_op_type;
+void an_op_type_split(const char *op_type, const char *domain, an_op_type *out);
 
 // ------------------------------------------------------------------------------------------ tables
 

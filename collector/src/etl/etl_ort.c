@@ -97,7 +97,7 @@ static void session_row(etl_import *m, const ort_event *o, uint32_t session, int
     const int64_t row[] = {[TM_session_session] = session,
                            [TM_session_module] = o->process->module,
                            [TM_session_time] = begin,
-                           [TM_session_load] = o->ns - begin,
+                           [TM_session_load] = co_etl_between_ns(begin, o->ns),
                            [TM_session_source] = SOURCE_EVENT,
                            [TM_session_status] = status,
                            [TM_session_model] =
@@ -204,7 +204,7 @@ static void run_ends(etl_import *m, const ort_event *o, ort_thread *t)
                            [TM_run_run] = ++s->runs,
                            [TM_run_thread] = o->event->tid,
                            [TM_run_begin] = r->begin,
-                           [TM_run_duration] = o->ns - r->begin,
+                           [TM_run_duration] = co_etl_between_ns(r->begin, o->ns),
                            [TM_run_call] = CALL_EVENTS,
                            [TM_run_status] = r->status,
                            [TM_run_in_flight] = r->in_flight,

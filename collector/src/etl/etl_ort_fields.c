@@ -59,12 +59,14 @@ bool co_ort_read(ort_event *o)
     return true;
 }
 
+// The session's number has a column.
 static bool is_left_out(const co_tlg_field *f)
 {
     return (f->name_len > 6 && memcmp(f->name, "PartA_", 6) == 0) ||
            (f->name_len > 11 && memcmp(f->name, "UTCReplace_", 11) == 0) ||
            is_named(f->name, f->name_len, "schemaVersion") ||
-           is_named(f->name, f->name_len, "modelMetaData");
+           is_named(f->name, f->name_len, "modelMetaData") ||
+           is_named(f->name, f->name_len, "sessionId");
 }
 
 // Options come as pairs of fields, or all in one text.

@@ -143,7 +143,7 @@ static void fault_row(etl_import *m, const co_etl_event *e, const etl_fact *f, i
                            [TM_fault_process] = owner_of(m, tid, e->time),
                            [TM_fault_fault] = f->what,
                            [TM_fault_address] = (int64_t)f->address,
-                           [TM_fault_duration] = ns - begin,
+                           [TM_fault_duration] = co_etl_between_ns(begin, ns),
                            [TM_fault_bytes] = (int64_t)f->bytes};
     co_etl_row(m, TM_KIND_fault, row);
 }
@@ -171,7 +171,7 @@ static void interrupt_row(etl_import *m, const co_etl_event *e, const etl_fact *
     bool timed = f->has_begin && f->begin > 0 && f->begin <= e->time;
     int64_t begin = timed ? co_etl_ns(m->header, f->begin) : ns;
     const int64_t row[] = {[TM_interrupt_begin] = begin,
-                           [TM_interrupt_duration] = ns - begin,
+                           [TM_interrupt_duration] = co_etl_between_ns(begin, ns),
                            [TM_interrupt_cpu] = e->cpu,
                            [TM_interrupt_what] = f->what,
                            [TM_interrupt_routine] = (int64_t)f->address};

@@ -72,3 +72,11 @@ void co_etl_write_mark(etl_import *m, const co_etl_event *event); // of the coll
 void co_etl_own_end(etl_import *m);
 uint64_t co_etl_own_lost(const etl_import *m, uint32_t pid);
 void co_etl_own_free(etl_import *m);
+
+// From one time to a later one. A recording may claim a clock by which they lie in the wrong order
+// or further apart than a number says: 0 then.
+static inline int64_t co_etl_between_ns(int64_t begin, int64_t end)
+{
+    int64_t duration = (int64_t)((uint64_t)end - (uint64_t)begin);
+    return begin <= end && duration > 0 ? duration : 0;
+}

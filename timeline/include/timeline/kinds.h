@@ -15,7 +15,7 @@
     C(process, ID)                                                                                 \
     C(pid, INT) C(parent, ID) C(time, TIME) C(how, INT) C(program, STR) C(command_line, STR)
 // command_line: only where somebody asked for it (--command-line). how: 0 launched, 1 attached, 2
-// child of a followed process, 3 found in a recording of the system
+// child of a followed process, 3 found in a recording of the system, 4 watched from outside
 #define TM_COLUMNS_process_end(C) C(process, ID) C(time, TIME) C(reason, INT) C(exit_code, INT)
 // reason: 0 exited, 1 detached or capture stopped (exit_code -1), 2 killed by us
 #define TM_COLUMNS_module(C)                                                                       \

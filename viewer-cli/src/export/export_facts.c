@@ -109,11 +109,27 @@ static cm_status add_kernel(vw_ex_facts *f, const tm_block *b, size_t row)
     vw_ex_kernel *k;
     CM_TRY(get(&f->kernels, COLUMN(kernel, kernel), sizeof *k, &k));
     if (k)
-        *k = (vw_ex_kernel){COLUMN(kernel, kernel),      COLUMN(kernel, session),
-                            TEXT(kernel, node),          TEXT(kernel, op_type),
-                            TEXT(kernel, domain),        TEXT(kernel, provider),
-                            COLUMN(kernel, submits) == 1};
+        *k = (vw_ex_kernel){.id = COLUMN(kernel, kernel),
+                            .session = COLUMN(kernel, session),
+                            .node = TEXT(kernel, node),
+                            .op_type = TEXT(kernel, op_type),
+                            .domain = TEXT(kernel, domain),
+                            .provider = TEXT(kernel, provider),
+                            .submits = COLUMN(kernel, submits) == 1};
+    if (k && !k->op_type[0])
+        k->by_class = an_op_type_by_class(TEXT(kernel, kernel_class));
     return CM_OK;
+}
+
+const char *vw_ex_op_type(const vw_ex_kernel *k)
+{
+    return k->op_type[0] ? k->op_type : k->by_class.text;
+}
+
+const char *vw_ex_op_name(const vw_ex_kernel *k)
+{
+    const char *type = k ? vw_ex_op_type(k) : "";
+    return type[0] ? type : "operator";
 }
 
 static cm_status add_counter(vw_ex_facts *f, const tm_block *b, size_t row)

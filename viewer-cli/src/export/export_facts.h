@@ -4,6 +4,7 @@
 // Memory depends on how many there are, not on how often they did something.
 #pragma once
 
+#include "analysis/ops.h"
 #include "common/map.h"
 #include "run_list.h"
 #include "timeline/timeline.h"
@@ -35,6 +36,7 @@ typedef struct vw_ex_session {
 typedef struct vw_ex_kernel {
     int64_t id, session;
     const char *node, *op_type, *domain, *provider;
+    an_op_type_text by_class; // its type where none was recorded
     bool submits;
 } vw_ex_kernel;
 
@@ -85,6 +87,9 @@ const vw_ex_counter *vw_ex_find_counter(const vw_ex_facts *f, int64_t id);
 const char *vw_ex_thread_name(const vw_ex_facts *f, int64_t process, int64_t thread);
 // "" where there is none.
 const char *vw_ex_shape_text(vw_ex_facts *f, int64_t shape);
+// As recorded, or by the kernel's class, which the text then says; "" if neither is known.
+const char *vw_ex_op_type(const vw_ex_kernel *kernel);
+const char *vw_ex_op_name(const vw_ex_kernel *kernel); // "operator" instead of "", and for NULL
 
 // A place for one more item, all zero, found by `id`; NULL without memory or room.
 void *vw_ex_list_add(vw_ex_list *list, int64_t id, size_t size);

@@ -129,8 +129,11 @@ FILL(fill_op)
     *c++ = number(COLUMN(op, depth));
     *c++ = number(COLUMN(op, kernel));
     *c++ = text(kernel ? kernel->node : NULL);
-    *c++ = text(kernel ? kernel->op_type : NULL);
-    *c++ = text(kernel ? kernel->domain[0] ? kernel->domain : "ai.onnx" : NULL);
+    *c++ = text(kernel ? vw_ex_op_type(kernel) : NULL);
+    *c++ = text(kernel ? kernel->domain[0]    ? kernel->domain
+                         : kernel->op_type[0] ? "ai.onnx"
+                                              : NULL
+                       : NULL);
     *c++ = text(kernel ? kernel->provider : NULL);
     *c++ = number((flags & 1) != 0);
     *c++ = number((flags & 4) != 0);
@@ -186,7 +189,7 @@ FILL(fill_alloc)
     *c++ = text(allocator ? one_of(types, 4, allocator->type) : NULL);
     *c++ = id(COLUMN(alloc, kernel));
     *c++ = text(kernel ? kernel->node : NULL);
-    *c++ = text(kernel ? kernel->op_type : NULL);
+    *c++ = text(kernel ? vw_ex_op_type(kernel) : NULL);
     *c++ = number((flags & 1) != 0);
     *c++ = number((flags & 4) != 0);
 }
@@ -266,7 +269,7 @@ FILL(fill_sched)
 static const vw_ex_column memory_columns[] = {
     {"session", VW_EX_INT, false},        {"run", VW_EX_INT, true},
     {"time_ns", VW_EX_INT, false},        {"allocated_bytes", VW_EX_INT, false},
-    {"released_bytes", VW_EX_INT, false}, {"peak_bytes", VW_EX_INT, false},
+    {"released_bytes", VW_EX_INT, false}, {"peak_bytes", VW_EX_INT, true},
     {"live_bytes", VW_EX_INT, true},      {"grown_bytes", VW_EX_INT, false},
     {"allocations", VW_EX_INT, false},    {"releases", VW_EX_INT, false},
 };
@@ -280,7 +283,7 @@ FILL(fill_memory)
     *c++ = number(COLUMN(run_memory, time));
     *c++ = number(COLUMN(run_memory, allocated_bytes));
     *c++ = number(COLUMN(run_memory, freed_bytes));
-    *c++ = number(COLUMN(run_memory, peak_bytes));
+    *c++ = count(COLUMN(run_memory, peak_bytes));
     *c++ = count(COLUMN(run_memory, live_bytes));
     *c++ = number(COLUMN(run_memory, grown_bytes));
     *c++ = number(COLUMN(run_memory, allocations));

@@ -37,12 +37,10 @@ static void name_thread(const char *program, int64_t thread, char *out, size_t s
 const char *vw_ex_slice_name(const vw_ex_facts *f, const vw_ex_slice *s, char *scratch, size_t size)
 {
     static const char *const phases[] = {"reading", "optimising", "kernels and weights"};
-    const vw_ex_kernel *kernel;
     const vw_ex_process *process;
     switch ((vw_ex_what)s->what) {
     case VW_EX_SLICE_OP:
-        kernel = vw_ex_find_kernel(f, s->subject);
-        return kernel && kernel->op_type[0] ? kernel->op_type : "operator";
+        return vw_ex_op_name(vw_ex_find_kernel(f, s->subject));
     case VW_EX_SLICE_LOAD:
         return "loading";
     case VW_EX_SLICE_PHASE:

@@ -101,7 +101,7 @@ static const char *kernel_text(chrome *c, const vw_ex_kernel *k)
     cm_json quoted;
     cm_out_init_memory(&text);
     cm_out_text(&text, ",\"name\":");
-    put_text(&text, k->op_type[0] ? k->op_type : "operator");
+    put_text(&text, vw_ex_op_name(k));
     cm_out_text(&text, ",\"cat\":\"op\",\"args\":{\"node\":");
     put_text(&text, k->node);
     cm_out_text(&text, ",\"provider\":");

@@ -190,7 +190,7 @@ static void put_kernel(perfetto *p, const vw_ex_kernel *k)
     if (p->kernel_part[place] != p->part) {
         size_t provider_len;
         const char *provider = vw_ex_short_provider(k->provider, &provider_len);
-        const char *name = k->op_type[0] ? k->op_type : "operator";
+        const char *name = vw_ex_op_name(k);
         p->kernel_part[place] = p->part;
         intern(p, INTERNED_EVENT_NAMES, iid, name, strlen(name));
         intern(p, INTERNED_ANNOTATION_STRINGS, 2 * iid, k->node, strlen(k->node));

@@ -93,7 +93,7 @@ function groupCard(group) {
           h('h3', { class: 'later' }, 'Operator types that changed most, self time a run'),
           table(
             [
-              { title: 'Type', classes: 'name', value: (r) => opType(r.op_type, r.domain) },
+              { title: 'Type', classes: 'name', value: (r) => opType(r.op_type, r.domain, r.op_type_source) },
               ...changeColumns(scaleOf(ops)),
             ],
             ops,

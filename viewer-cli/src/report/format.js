@@ -72,14 +72,15 @@ function fmtIn(v, unit) {
 const fileName = (path) => (path || '').split(/[\\/]/).pop();
 const shortProvider = (name) => (name || '').replace(/ExecutionProvider$/, '') || UNKNOWN;
 
-// "Conv (nchwc)": the domain where it is not ONNX's own.
-function opType(type, domain) {
+// "Conv (nchwc)": the domain where it is not ONNX's own. A type that only the kernel's class tells says so, as in texts.
+function opType(type, domain, source) {
   if (!type) return UNKNOWN;
   const last = (domain || '')
     .split('.')
     .filter((w) => w && w !== 'ai' && w !== 'onnx' && w !== 'com')
     .pop();
-  return last ? `${type} (${last})` : type;
+  const shown = source === 'class' ? `${type} (by class)` : type;
+  return last ? `${shown} (${last})` : shown;
 }
 
 function fmtDate(utc) {

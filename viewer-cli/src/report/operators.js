@@ -28,7 +28,7 @@ function opRows(n, by) {
     }));
   return n.ops.map((o) => ({
     name: o.node || '(no name)',
-    type: opType(o.op_type, o.domain),
+    type: opType(o.op_type, o.domain, o.op_type_source),
     provider: shortProvider(o.provider),
     calls: o.calls,
     self_us: o.self_us,

@@ -96,8 +96,8 @@ typedef struct vw_rp_run {
 } vw_rp_run;
 
 typedef struct vw_rp_kernel {
-    int64_t id, node, op_type, domain, provider; // strings of the reader
-    bool used;                                   // by an operator that is kept
+    int64_t id, node, op_type, kernel_class, domain, provider; // strings of the reader
+    bool used;                                                 // by an operator that is kept
 } vw_rp_kernel;
 
 typedef struct vw_rp_runs {

@@ -204,7 +204,10 @@ static void json_kernels(cm_json *j, const vw_rp_runs *runs)
         }
         cm_json_begin_array(j, CM_JSON_ONE_LINE);
         cm_json_string(j, tm_reader_string(runs->reader, k->node));
-        cm_json_string(j, tm_reader_string(runs->reader, k->op_type));
+        an_op_type_text by_class;
+        cm_json_string(j, an_op_type_shown(tm_reader_string(runs->reader, k->op_type),
+                                           tm_reader_string(runs->reader, k->kernel_class),
+                                           &by_class));
         cm_json_string(j, tm_reader_string(runs->reader, k->domain));
         cm_json_string(j, tm_reader_string(runs->reader, k->provider));
         cm_json_end(j);

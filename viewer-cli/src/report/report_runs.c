@@ -152,6 +152,7 @@ static cm_status read_kernels(vw_rp_runs *r, const an_source *source)
             vw_rp_kernel *k = &r->kernels[at];
             k->node = b.columns[TM_kernel_node][row];
             k->op_type = b.columns[TM_kernel_op_type][row];
+            k->kernel_class = b.columns[TM_kernel_kernel_class][row];
             k->domain = b.columns[TM_kernel_domain][row];
             k->provider = b.columns[TM_kernel_provider][row];
         }

@@ -115,7 +115,7 @@ function findingsOf(data) {
 function opTypes(n) {
   const byType = new Map();
   for (const op of n.ops || []) {
-    const name = opType(op.op_type, op.domain);
+    const name = opType(op.op_type, op.domain, op.op_type_source);
     const t = byType.get(name) || {
       name,
       calls: 0,
