@@ -64,7 +64,28 @@ target_compile_definitions(dep_mbedtls PUBLIC MBEDTLS_CONFIG_FILE="mbedtls_optio
 # It allocates what a client's frame claims to hold; its malloc is a bounded one of ours. It is
 # built from a copy: beside the original it would find its own mod_mbedtls.inl, not ours.
 set(civetweb_c ${CMAKE_BINARY_DIR}/deps/civetweb/civetweb.c)
-configure_file(${deps_src}/civetweb/src/civetweb.c ${civetweb_c} COPYONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${deps_src}/civetweb/src/civetweb.c)
+file(READ ${deps_src}/civetweb/src/civetweb.c civetweb_text)
+# On Windows it reads what a client still sends before it closes, for as long as anything comes: a
+# client that never stops would keep the thread.
+set(civetweb_drain "} while (n > 0);\n#endif\n\n\tif (conn->dom_ctx->config[LINGER_TIMEOUT])")
+string(FIND "${civetweb_text}" "${civetweb_drain}" civetweb_found)
+if(civetweb_found EQUAL -1)
+    message(FATAL_ERROR "CivetWeb closes connections in another way now: look at close_socket_gracefully.")
+endif()
+string(REPLACE "${civetweb_drain}"
+    "} while (n > 0 && da_may_go_on(&drain_begin));\n#endif\n\n\tif (conn->dom_ctx->config[LINGER_TIMEOUT])"
+    civetweb_text "${civetweb_text}")
+string(REPLACE "\tchar buf[MG_BUF_LEN];\n\tint n;\n#endif\n\tstruct linger linger;"
+    "\tchar buf[MG_BUF_LEN];\n\tint n;\n\tunsigned long long drain_begin = 0;\n#endif\n\tstruct linger linger;"
+    civetweb_text "${civetweb_text}")
+set(civetweb_before "")
+if(EXISTS ${civetweb_c})
+    file(READ ${civetweb_c} civetweb_before)
+endif()
+if(NOT civetweb_before STREQUAL civetweb_text)
+    file(WRITE ${civetweb_c} "${civetweb_text}")
+endif()
 set(civetweb_ours ${CMAKE_SOURCE_DIR}/dashboard/tls/civetweb_ours.c)
 add_library(dep_civetweb STATIC
     ${civetweb_ours} ${CMAKE_SOURCE_DIR}/dashboard/src/bounded_malloc.c)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The page's conductor: metrics come by the stream and are shown once a frame; history, operators
 // and tables are asked for at a slower pace, one request at a time each. Paused, nothing is asked and
-// nothing moves; the capture goes on.
+// nothing moves but what the viewer chooses; the capture goes on.
 import {Stream, control, exportUrl, get, learnLinkToken, setToken} from './api.js';
-import {showBanner} from './banner.js';
+import {processOf, showBanner} from './banner.js';
 import {element, themeChanged} from './charts.js';
 import * as format from './format.js';
 import {createGauges, nameOf, showGauges} from './gauges.js';
 import {History} from './history.js';
 import {OpPanel} from './op_panel.js';
 import {Panels} from './panels.js';
-import {ask, remember, setUpTheme} from './settings.js';
+import {ask, remember, setUpTheme, slider} from './settings.js';
 import {showFacts, showOps, showProcesses, showSessions, summaryFacts} from './tables.js';
 
 const $ = (id) => document.getElementById(id);
@@ -24,7 +24,8 @@ const FORMATS = [
 ];
 
 const app = {
-    metrics: null, capture: null, chosen: '', paused: false, connection: 'connecting', reason: '',
+    metrics: null, capture: null, paused: false, connection: 'connecting', reason: '',
+    wanted: '', chosen: '', // session, '' all: what the viewer asked for, and that while there is one
     facts: new Map(), dirty: false, processes: null, held: null, // held: what came with the end
 };
 const gauges = createGauges($('gauges'));
@@ -43,8 +44,9 @@ const panels = new Panels($('charts'), {
 const sessionsShown = () =>
     (app.capture?.sessions ?? []).filter((s) => app.chosen === '' || s.session === Number(app.chosen));
 
-// The one whose latencies are counted: of several that with the most runs.
-const busiest = (sessions = sessionsShown()) => sessions.reduce((a, b) => (!a || b.runs > a.runs ? b : a), null);
+// The one whose latencies are counted: of several that with the most runs that did not fail.
+const good = (s) => s.runs - s.failed_runs;
+const busiest = (sessions = sessionsShown()) => sessions.reduce((a, b) => (!a || good(b) > good(a) ? b : a), null);
 
 function fillSelect(select, options, value) {
     const shape = JSON.stringify(options);
@@ -53,7 +55,6 @@ function fillSelect(select, options, value) {
         select.replaceChildren(...options.map(([v, text]) => new Option(text, v)));
     }
     select.value = value;
-    return select.value;
 }
 
 function chooseCapture() {
@@ -64,7 +65,7 @@ function chooseCapture() {
     if (next?.capture !== app.capture?.capture || (next && next.time_s < app.capture.time_s - 0.5)) {
         history_.reset(Number($('window').value));
         app.final = false;
-        if (next?.capture !== app.capture?.capture) app.chosen = '';
+        if (next?.capture !== app.capture?.capture) app.wanted = '';
     }
     app.capture = next;
     fillSelect($('capture'), captures.map((c) => [String(c.capture), `${c.capture} ${format.fileName(c.file)}`]), String(next?.capture));
@@ -73,8 +74,16 @@ function chooseCapture() {
 
 // ------------------------------------------------------------------------------------------ shown
 
+// One that is not offered (of --speed, or of another client) gets its place among the others; 0: as fast as it goes.
+function showSpeed(select, speed) {
+    const options = [...select.options], value = String(speed);
+    if (!options.some((o) => o.value === value))
+        select.add(new Option(speed ? `${speed}×` : 'max', value), (speed && options.find((o) => Number(o.value) > speed)) || null);
+    select.value = value;
+}
+
 function showHeader() {
-    const c = app.capture, p = c?.processes[0];
+    const c = app.capture, p = c && processOf(c);
     $('program').textContent = p ? format.fileName(p.program) : 'ortscope';
     document.title = p ? `${format.fileName(p.program)} · ortscope` : 'ortscope';
     $('target').textContent = !c ? 'no capture' : [p && `pid ${p.pid}`, c.mode === 'live' ? 'live' : 'replay',
@@ -84,14 +93,12 @@ function showHeader() {
     for (const e of document.querySelectorAll('.live')) e.hidden = !live;
     const replay = c?.mode === 'replay' && app.metrics.control;
     for (const e of document.querySelectorAll('.replay')) e.hidden = !replay;
-    if (replay && document.activeElement !== $('seek')) {
+    if (replay && !seeking()) {
         $('seek').max = c.duration_s ?? 1;
         $('seek').value = c.time_s;
         $('seek').setAttribute('aria-valuetext', format.clock(c.time_s));
     }
-    const speed = $('speed');
-    if (replay && document.activeElement !== speed && [...speed.options].some((o) => o.value === String(c.speed)))
-        speed.value = String(c.speed);
+    if (replay && c.speed != null && document.activeElement !== $('speed')) showSpeed($('speed'), c.speed);
     if (c && $('rate').value === '') $('rate').options[0].text = `auto, ${c.rates?.hz} Hz`;
 }
 
@@ -117,10 +124,11 @@ function showNow() {
     if (app.metrics) {
         chooseCapture();
         const sessions = app.capture?.sessions ?? [];
-        app.chosen = fillSelect($('session'), [['', 'all'], ...sessions.map((s) => [String(s.session), `${s.session} ${nameOf(s)}`])], app.chosen);
-        operators.setScope(app.capture?.capture, app.chosen);
+        app.chosen = sessions.some((s) => String(s.session) === app.wanted) ? app.wanted : '';
+        fillSelect($('session'), [['', 'all'], ...sessions.map((s) => [String(s.session), nameOf(s)])], app.chosen);
+        operators.setScope(app.capture?.capture, app.wanted);
         showHeader();
-        showGauges(gauges, sessionsShown(), app.metrics.window_s);
+        showGauges(gauges, sessionsShown(), app.capture, app.metrics.window_s);
         const ended = app.capture?.state === 'ended';
         $('summary').hidden = !ended;
         if (ended) showFacts($('summary-facts'), summaryFacts(app.capture, app.capture.sessions));
@@ -130,7 +138,7 @@ function showNow() {
 }
 
 function showState() {
-    const stopped = app.paused || app.capture?.state === 'paused';
+    const stopped = app.paused || (app.capture?.state === 'paused' && app.metrics.control);
     $('pause').textContent = stopped ? 'Resume' : 'Pause';
     $('pause').setAttribute('aria-pressed', String(stopped));
     $('token-form').hidden = app.connection !== 'refused';
@@ -157,8 +165,8 @@ function showCharts() {
 async function updateCharts() {
     if (!moving()) return;
     const capture = app.capture;
-    await history_.update(capture.capture, capture.time_s, capture.state === 'ended');
-    if (!app.paused) showCharts();
+    const came = await history_.update(capture.capture, capture.time_s, capture.state === 'ended');
+    if (came && !app.paused) showCharts();
 }
 
 async function askTables(capture, one) {
@@ -171,12 +179,15 @@ async function askTables(capture, one) {
 }
 
 function showTables({capture, one, distribution, ops, sessions}) {
-    panels.showDistribution(distribution, sessionsShown().length > 1 ? nameOf(one) : '');
+    panels.showDistribution(distribution, one, sessionsShown().length > 1);
     showOps($('ops'), $('ops-number'), ops);
     const facts = sessions.captures.find((c) => c.capture === capture);
     app.facts = new Map((facts?.sessions ?? []).map((s) => [s.session, s]));
     showSessions($('sessions'), $('sessions-number'), app.capture.sessions, app.facts);
 }
+
+// A session that is not there (a replay that was moved back) has none: it is not asked for.
+const hasOperators = ({ops}) => app.chosen === app.wanted && ops.calls > 0;
 
 async function updateTables() {
     if (app.connection === 'open' && !exportUrl({})) await learnLinkToken().then(showState);
@@ -185,7 +196,7 @@ async function updateTables() {
     if (!app.system) await updateSystem();
     const capture = app.capture.capture, ended = app.capture.state === 'ended';
     const tables = await askTables(capture, busiest());
-    operators.setKnown(tables.ops.calls > 0);
+    operators.setKnown(hasOperators(tables));
     if (!app.paused) await operators.update();
     if (app.paused || app.capture.capture !== capture) return;
     showTables(tables);
@@ -277,11 +288,13 @@ async function attach(pid) {
     app.processesAge = PROCESSES_EVERY;
 }
 
-// A replay stands still for everybody who may decide that; else only the page does.
+// A replay stands still for everybody who may decide that, and a capture that somebody paused for everybody
+// goes on for everybody; else only the page does.
 function pause() {
-    const replay = app.capture?.mode === 'replay' && app.metrics.control;
-    if (replay && !app.paused && app.capture.state !== 'ended') {
-        act(app.capture.state === 'paused' ? 'resume' : 'pause');
+    const {mode, state} = app.capture ?? {};
+    const everybody = state === 'paused' || (mode === 'replay' && state !== 'ended');
+    if (everybody && app.metrics.control && !app.paused) {
+        act(state === 'paused' ? 'resume' : 'pause');
         return;
     }
     app.paused = operators.paused = !app.paused;
@@ -296,18 +309,32 @@ function pause() {
 function refresh() {
     app.final = false;
     showNow();
-    if (app.capture && app.connection !== 'open') showCharts();
-    updateCharts().catch(() => {});
-    updateTables().catch(() => {});
+    if (app.capture && history_.time.length) showCharts();
+    const asked = app.paused ? [showOnce()] : [updateCharts(), updateTables()];
+    Promise.all(asked).catch(() => {});
 }
+
+// A page that stands still shows what was chosen, as of the moment at which it stopped where that can be asked for.
+async function showOnce() {
+    if (app.connection !== 'open' || !app.capture) return;
+    const {capture, time_s} = app.capture, {chosen} = app;
+    const asOf = () => app.paused && app.capture.capture === capture && app.chosen === chosen;
+    if (!history_.time.length && await history_.update(capture, time_s, false, time_s) && asOf()) showCharts();
+    const tables = await askTables(capture, busiest());
+    if (!asOf()) return;
+    showTables(tables);
+    operators.setKnown(hasOperators(tables));
+    await operators.update(true);
+}
+
+const seeking = slider($('seek'), (to_s) => act('seek', {to_s}));
 
 function setUpControls() {
     const on = (id, event, action) => $(id).addEventListener(event, action);
     on('pause', 'click', pause);
-    on('session', 'change', () => { app.chosen = $('session').value; refresh(); });
+    on('session', 'change', () => { app.wanted = $('session').value; refresh(); });
     on('capture', 'change', () => { app.captureChosen = true; refresh(); });
     on('speed', 'change', () => act('speed', {speed: Number($('speed').value)}));
-    on('seek', 'change', () => { act('seek', {to_s: $('seek').valueAsNumber}); $('seek').blur(); });
     on('detach', 'click', async () => {
         if (await ask('End the recording? The program goes on, the numbers stay.', 'Detach') !== null) act('detach');
     });
@@ -329,11 +356,15 @@ function setUpControls() {
         link.download = '';
         link.click();
     });
-    remember($('window'), 'window', (v) => { history_.reset(Number(v)); refresh(); });
+    remember($('window'), 'window', (v) => {
+        if (app.connection === 'open') history_.reset(Number(v));
+        else history_.narrow(Number(v));
+        refresh();
+    });
     remember($('rate'), 'rate', (v) => stream.setRate(v));
     history_.reset(Number($('window').value));
     document.addEventListener('keydown', (e) => {
-        if (e.key !== ' ' || e.target.closest('button, select, input, a, dialog')) return;
+        if (e.key !== ' ' || e.target.closest('button, select, input:not([type=range]), a, dialog')) return;
         e.preventDefault();
         pause();
     });

@@ -5,10 +5,20 @@ import * as format from './format.js';
 
 const plural = (n, word) => `${format.count(n)} ${word}${n === 1 ? '' : 's'}`;
 
+const MOST_ENDED = 3; // processes that are told to have ended
+const whoIs = (p) => `${format.fileName(p.program)} (pid ${p.pid})`;
+const howEnded = (p) => (p.exit_code == null ? '' : ` with code ${p.exit_code}`);
+
+// The one that a capture is named after: the first that still runs, else the first that goes on without us.
+export function processOf({processes}) {
+    const first = (state) => processes.find((p) => p.state === state);
+    return first('running') ?? first('detached') ?? processes[0];
+}
+
 // [kind, sentence] for a capture
 function stateOf(capture, paused, newest) {
-    const p = capture.processes[0];
-    const who = p ? `${format.fileName(p.program)} (pid ${p.pid})` : 'the process';
+    const p = processOf(capture);
+    const who = p ? whoIs(p) : 'the process';
     const gone = capture.processes.length && capture.processes.every((e) => e.state !== 'running');
     if (capture.mode === 'replay') {
         if (capture.state === 'ended') return ['good', `The replay of ${who} has ended.`];
@@ -17,13 +27,24 @@ function stateOf(capture, paused, newest) {
     if (capture.failure) return ['bad', `Recording ${who} failed: ${capture.failure} The numbers are the last ones.`];
     if (capture.state === 'ended' || gone) {
         const how = !p ? 'The capture has ended.'
-            : p.state === 'exited' ? `${who} has ended${p.exit_code == null ? '' : ` with code ${p.exit_code}`}.`
+            : p.state === 'exited' ? `${who} has ended${howEnded(p)}.`
             : p.state === 'detached' ? `Detached from ${who}, which goes on.` : `The capture of ${who} has ended.`;
         return [p?.state === 'exited' && p.exit_code ? 'bad' : 'warn', `${how} The numbers are the last ones.`];
     }
     if (paused && newest?.state === 'ended') return ['warn', `Paused: the capture of ${who} has ended meanwhile. Resume shows its last numbers.`];
     if (paused || capture.state === 'paused') return ['warn', `Paused: the page stands still, the capture of ${who} goes on.`];
+    if (p?.how === 'watched') return ['good', `Watching ${who} from outside (--no-hooks): runs and counters, no operators.`];
     return ['good', `Attached and armed: recording ${who}.${capture.sessions.length ? '' : ' No session yet.'}`];
+}
+
+// Beside the one that the sentence is about.
+function othersOf(capture) {
+    const others = capture.processes.filter((p) => p !== processOf(capture)), ended = others.filter((p) => p.state === 'exited');
+    const more = (n) => plural(n, 'more process').replace('processs', 'processes');
+    const notes = ended.slice(-MOST_ENDED).map((p) => [p.exit_code ? 'bad' : '', `${whoIs(p)} ended${howEnded(p)}`]);
+    if (ended.length > MOST_ENDED) notes.push(['', `${more(ended.length - MOST_ENDED)} ended`]);
+    if (others.length > ended.length) notes.unshift(['', more(others.length - ended.length)]);
+    return notes;
 }
 
 function notesOf(capture) {
@@ -31,8 +52,7 @@ function notesOf(capture) {
     const notes = [['', `${format.clock(capture.time_s)}${of}`]];
     if (capture.lost_events) notes.push(['bad', `${plural(capture.lost_events, 'event')} dropped`]);
     if (capture.dropped_rows) notes.push(['', `${plural(capture.dropped_rows, 'row')} missing here, not in the file`]);
-    const others = capture.processes.length - 1;
-    if (others > 0) notes.push(['', `${plural(others, 'more process').replace('processs', 'processes')}`]);
+    notes.push(...othersOf(capture));
     if (capture.file_bytes) notes.push(['', `${format.bytes(capture.file_bytes, 3)} written`]);
     return notes;
 }

@@ -50,6 +50,14 @@ function drawMarks(u, marks) {
     return drawn;
 }
 
+// A line's colour in the legend, in stripes as its dashes are.
+function swatchOf(colour, dash) {
+    if (!dash) return colour;
+    let at = 0;
+    const stripes = dash.map((length, i) => `${i % 2 ? 'transparent' : colour} ${at}px ${at += length / 2}px`);
+    return `repeating-linear-gradient(90deg, ${stripes.join(', ')})`;
+}
+
 class Chart {
     // series: [{label, colour, format, ...uPlot}]; x is in seconds unless options.x says otherwise.
     constructor(parent, options) {
@@ -88,7 +96,7 @@ class Chart {
         this.values = [];
         this.legend.replaceChildren(...this.series.filter((s) => !s.hidden).map((s) => {
             const item = element('li'), swatch = element('span', 'swatch'), value = element('b');
-            swatch.style.background = s.colour.startsWith('--') ? css(s.colour) : s.colour;
+            swatch.style.background = swatchOf(s.colour.startsWith('--') ? css(s.colour) : s.colour, s.dash);
             item.append(swatch, element('span', '', s.label), value);
             this.values.push({value, series: s, index: this.series.indexOf(s) + 1});
             return item;

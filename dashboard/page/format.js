@@ -53,5 +53,9 @@ export function clock(seconds) {
     return h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
 }
 
+// What an operator is shown as; where its graph did not tell the type it is that of the kernel's class.
+export const opType = (o) => (o.op_type ? `${o.op_type}${o.op_type_source === 'class' ? ' (by class)' : ''}` : '?');
+// Times of a provider that only hands work to a device are those of the submission; `time` is that of /ops.
+export const timeRemark = (time) => ({submission: ', submission time', mixed: ', partly submission time'}[time] ?? '');
 // The end of a path, which tells more than its begin.
 export const fileName = (path) => String(path ?? '').split(/[\\/]/).pop();

@@ -3,11 +3,12 @@
 // what is new. Pure but for `get`, which is given.
 
 // A step that the server keeps, for at most some two thousand points.
+const LONGEST_STEP = 10;
 export function stepFor(window_s) {
     if (window_s <= 60) return 0.1;
-    return window_s <= 1800 ? 1 : 10;
+    return window_s <= 1800 ? 1 : LONGEST_STEP;
 }
-const MOST_POINTS = 2500; // then everything is asked for anew, in longer steps
+const MOST_POINTS = 2500; // then everything is asked for anew, in longer steps; of the longest the oldest go
 const MOST_EVENTS = 1000; // outliers and marks that are kept
 const LATE_S = 2;         // marks and steps that were still filling come so late
 
@@ -46,41 +47,62 @@ export class History {
     // window_s 0: everything.
     reset(window_s) {
         this.window_s = window_s;
-        this.time = [];
-        this.sessions = new Map();
-        this.counters = new Map();
+        this.clearColumns();
         this.outliers = [];
         this.marks = [];
         this.step = 0;
+        this.whole = null;
         this.generation = (this.generation ?? 0) + 1;
     }
 
+    clearColumns() {
+        this.time = [];
+        this.sessions = new Map();
+        this.counters = new Map();
+        this.stale = false;
+    }
+
+    // Another window where nobody can be asked: the newest part of what is there, and more of it again when
+    // more is wanted.
+    narrow(window_s) {
+        const {time, sessions, counters, outliers, marks} = this;
+        this.whole ??= {time, sessions, counters, outliers, marks};
+        Object.assign(this, structuredClone(this.whole), {window_s});
+        this.trim();
+    }
+
     // Asks for what is new, one after the other; now_s is the capture's time. False if nothing came.
-    // whole: nothing more will come, the step that is still open counts too.
-    update(capture, now_s, whole) {
-        this.asking = (this.asking ?? Promise.resolve()).catch(() => {}).then(() => this.ask(capture, now_s, whole));
+    // whole: nothing more will come, the step that is still open counts too. to_s: nothing newer, if given.
+    // What is still in the queue when it is reset is about something else and not asked any more.
+    update(capture, now_s, whole, to_s) {
+        const generation = this.generation;
+        this.asking = (this.asking ?? Promise.resolve()).catch(() => {}).then(
+            () => generation === this.generation && this.ask(capture, now_s, whole, to_s));
         return this.asking;
     }
 
-    async ask(capture, now_s, whole) {
+    async ask(capture, now_s, whole, to_s) {
         const generation = this.generation;
-        const first = !this.time.length;
         const window = this.window_s || Math.max(now_s, 1);
+        // Everything, in place of what is there, which is shown until then.
+        const anew = !this.time.length || this.stale || (this.time.length > MOST_POINTS && stepFor(window) > this.step);
         // The last steps again: they were still filling when they came.
-        const from = first ? Math.max(0, now_s - window) : Math.max(0, this.time.at(-1) - Math.max(2 * this.step, LATE_S));
-        const step = first ? stepFor(window) : this.step;
-        const answer = await this.get('metrics/history', {capture, from: from.toFixed(3), step});
+        const from = anew ? Math.max(0, now_s - window) : Math.max(0, this.time.at(-1) - Math.max(2 * this.step, LATE_S));
+        const step = anew ? stepFor(window) : this.step;
+        const answer = await this.get('metrics/history', {capture, from: from.toFixed(3), to: to_s, step});
         if (generation !== this.generation) return false;
-        if (!first && (answer.step_s !== this.step || this.time.length > MOST_POINTS)) {
-            this.reset(this.window_s);
+        if (!anew && answer.step_s !== this.step) {
+            this.stale = true;
             return false;
         }
+        if (anew) this.clearColumns();
         this.merge(closed(answer, whole));
         return true;
     }
 
     merge(answer) {
         this.step = answer.step_s;
+        this.whole = null;
         const at = answer.time_s.length ? this.place(answer.time_s[0]) : this.time.length;
         const cut = (column) => { column.length = at; return column; };
         const old = this.time.length;
@@ -119,8 +141,9 @@ export class History {
     }
 
     trim() {
-        if (!this.window_s || !this.time.length) return;
-        const from = this.time.at(-1) - this.window_s;
+        if (!this.time.length) return;
+        const all = this.step < LONGEST_STEP ? 0 : this.time.at(-Math.min(MOST_POINTS, this.time.length));
+        const from = this.window_s ? this.time.at(-1) - this.window_s : all;
         this.outliers = this.outliers.filter((o) => endOf(o) >= from);
         this.marks = this.marks.filter((m) => m.time_s >= from);
         let drop = 0;

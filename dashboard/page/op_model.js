@@ -17,7 +17,8 @@ export function buildModel(operators) {
     const sorted = [...rows.values()].sort((a, b) => a.key - b.key);
     for (const row of sorted) finishRow(row);
     return {rows: sorted, end_ns: end, count: operators.length, types: typesOf(operators),
-            providers: [...new Set(operators.map((o) => o.provider))].sort(), threads};
+            providers: [...new Set(operators.map((o) => o.provider))].sort(), threads,
+            submitting: new Set(operators.filter((o) => o.submits).map((o) => o.provider))};
 }
 
 function finishRow(row) {

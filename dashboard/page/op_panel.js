@@ -21,15 +21,20 @@ export function operatorsOf(answer) {
         const kernel = kernels[k] ?? {};
         return {begin_ns: ops.begin_us[i] * 1000, end_ns: (ops.begin_us[i] + ops.duration_us[i]) * 1000,
                 thread: ops.thread[i], depth: ops.depth[i], failed: ops.failed[i],
-                type: kernel.op_type ?? '?', provider: shortProvider(kernel.provider), name: kernel.node ?? '',
-                domain: kernel.domain ?? '', run: runs[ops.run[i]]?.run, kernel: k, producers: kernel.producers ?? null};
+                type: format.opType(kernel), provider: shortProvider(kernel.provider), name: kernel.node ?? '',
+                domain: kernel.domain ?? '', submits: kernel.submits === true, run: runs[ops.run[i]]?.run, kernel: k,
+                producers: kernel.producers ?? null};
     });
 }
+
+const TRIES = 5, TRY_MS = 300;
+const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, true));
 
 export class OpPanel {
     constructor() {
         this.latest = true;
         this.session = '';
+        this.question = 0; // which was asked last: an answer to another one is not shown
         this.view = new OpTimeline($('timeline'), {onSelect: (o, x, y, links) => this.selected(o, x, y, links)});
         const on = (id, event, action) => $(id).addEventListener(event, action);
         on('run', 'change', () => this.choose(this.shownSession, $('run').valueAsNumber));
@@ -45,6 +50,7 @@ export class OpPanel {
 
     setLatest(latest) {
         this.latest = latest;
+        this.question++;
         $('run-latest').setAttribute('aria-pressed', String(latest));
         if (latest) this.wanted = null;
         return latest ? this.update(true) : undefined;
@@ -79,23 +85,44 @@ export class OpPanel {
         tellMissing($('timeline-missing'), this.reason ?? {why: 'No operators yet.'});
     }
 
+    // One request at a time; what was chosen while one is under way is asked for next.
     async update(force = false) {
         if (!this.known && !this.wanted) {
             if (this.known === false) this.tellNone();
             return;
         }
         const kept = !this.latest || (this.view.model && this.busy && !this.foreign);
-        if (!this.capture || this.asking || (!force && kept)) return;
-        this.asking = true;
+        if (!this.capture || (!force && kept)) return;
+        if (this.asking) this.again ||= force || this.foreign;
+        else this.asking = this.askUntilShown(force).finally(() => { this.asking = null; });
+        await this.asking;
+    }
+
+    async askUntilShown(force) {
+        let failures = 0, question = this.question;
+        do {
+            this.again = false;
+            const there = await this.ask(force);
+            force = true;
+            if (question !== this.question) [failures, question] = [0, this.question];
+            // A run that just left the memory may not be in the file yet.
+            if (!there && this.wanted && ++failures < TRIES) this.again = await later(TRY_MS);
+        } while (this.again);
+    }
+
+    // False if it could not be had.
+    async ask(force) {
+        const question = this.question;
         try {
             const which = this.wanted ?? {session: this.session};
             const answer = await get('timeline', {capture: this.capture, ...which});
-            if (force || !this.paused) this.show(answer);
+            if (question === this.question && (force || !this.paused)) this.show(answer);
+            return true;
         } catch (e) {
+            if (question !== this.question) return false;
             if (e.status === 404 && !this.wanted) this.tellNone();
             else $('timeline-details').textContent = e.message;
-        } finally {
-            this.asking = false;
+            return false;
         }
     }
 
@@ -124,10 +151,12 @@ export class OpPanel {
     }
 
     fillFilters(model) {
+        // What was chosen stays, also where this inference has none of it: the next one may.
         const fill = (select, names) => {
-            const before = select.value;
-            select.replaceChildren(new Option('all', ''), ...names.map((n) => new Option(n, n)));
-            select.value = names.includes(before) ? before : '';
+            const wanted = select.value;
+            const offered = !wanted || names.includes(wanted) ? names : [...names, wanted];
+            select.replaceChildren(new Option('all', ''), ...offered.map((n) => new Option(n, n)));
+            select.value = wanted;
         };
         fill($('type'), [...model.types].sort());
         fill($('provider'), model.providers);
@@ -139,7 +168,8 @@ export class OpPanel {
         };
         const shown = model.types.slice(0, MOST_TYPES_IN_LEGEND);
         $('types').replaceChildren(...shown.map((t) => item(t, typeColour(t))),
-                                   ...model.providers.map((p) => item(`on ${p}`, providerColour(p))));
+                                   ...model.providers.map((p) => item(
+                                       `on ${p}${format.timeRemark(model.submitting.has(p) && 'submission')}`, providerColour(p))));
     }
 
     filter() {
@@ -152,7 +182,8 @@ export class OpPanel {
         if (!o) return;
         const length = o.end_ns - o.begin_ns;
         const lines = [`${format.time(length)}, from ${format.time(o.begin_ns)}, ${format.percent(length / this.view.end)} of the run`,
-                       `${o.provider}, thread ${o.thread}${o.depth ? `, nested ${o.depth}` : ''}${o.failed ? ', failed' : ''}`];
+                       `${o.provider}${format.timeRemark(o.submits && 'submission')}, thread ${o.thread}${
+                           o.depth ? `, nested ${o.depth}` : ''}${o.failed ? ', failed' : ''}`];
         if (links)
             lines.push(...[inWords('reads', links.producers) || (o.producers.length ? '' : 'reads inputs and constants only'),
                            inWords('feeds', links.consumers)].filter(Boolean));

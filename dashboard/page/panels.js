@@ -8,24 +8,33 @@ import {endOf} from './history.js';
 
 const MOST_MARKS = 6; // in words
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
-const colour = (i) => COLOURS[i % COLOURS.length];
+const DASHES = [undefined, [8, 4], [2, 3], [10, 3, 2, 3]];
+// How the lines of a chart differ: by colour, and when all were used by dashes as well.
+const look = (i) => ({colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length) % DASHES.length]});
 const microseconds = (v) => format.shortTime(v * 1000);
 const perCent = (v) => (v == null || Number.isNaN(v) ? format.UNKNOWN : `${v.toFixed(v > 0 && v < 10 ? 1 : 0)} %`);
 
 // The mean of the second before each step: processor time is told at its own pace, in some steps not at
 // all and in others for several at once.
-function overSecond(values, step) {
+// Without an array for each point: there are as many lines as processors.
+export function overSecond(values, step) {
     const count = Math.max(1, Math.round(1 / step));
     return values.map((_, i) => {
-        const some = values.slice(Math.max(0, i - count + 1), i + 1).filter((v) => v !== null);
-        return some.length ? some.reduce((a, b) => a + b, 0) / some.length : null;
+        let sum = 0, known = 0;
+        for (let k = Math.max(0, i - count + 1); k <= i; k++) {
+            if (values[k] === null) continue;
+            sum += values[k];
+            known++;
+        }
+        return known ? sum / known : null;
     });
 }
 
-// A level holds until the next one is told.
-function held(values) {
+// A level holds until the next one is told; of what has ended the last one does not hold.
+function held(values, ended) {
+    const end = ended ? values.findLastIndex((v) => v !== null) : values.length;
     let last = null;
-    return values.map((v) => (last = v ?? last));
+    return values.map((v, i) => (i > end ? null : (last = v ?? last)));
 }
 
 class Panel {
@@ -51,7 +60,7 @@ class Panel {
         this.none.hidden = true;
         this.body.hidden = false;
         this.card.classList.remove('absent');
-        const shape = JSON.stringify(series.map((s) => [s.label, s.colour]));
+        const shape = JSON.stringify(series.map((s) => [s.label, s.colour, s.dash]));
         this.chart.data = data;
         if (shape !== this.shape) {
             this.shape = shape;
@@ -107,8 +116,12 @@ export class Panels {
         this.outlierList = element('ul', 'legend outliers');
         this.markList = element('ul', 'legend marks');
         this.latency.body.append(this.outlierList, this.markList);
+        for (const left of ['pointerleave', 'focusout'])
+            this.outlierList.addEventListener(left, () => this.listOutliers());
         this.overTime = [this.latency, this.throughput, this.cpu, this.memory, this.arenas, this.gpu, this.npu, this.power];
         this.reasons = {};
+        this.outliers = [];
+        this.names = new Map(); // of sessions, where several are shown
     }
 
     setMissing(list) {
@@ -123,6 +136,7 @@ export class Panels {
     // history: History; chosen: the sessions to show (of metrics/current); system: its system part.
     update(history, chosen, capture) {
         this.time = history.time;
+        this.capture = capture.capture;
         for (const panel of this.overTime) panel.chart.marks = history.marks;
         this.listMarks(history.marks);
         const sessions = chosen.map((s) => ({s, columns: history.sessions.get(s.session)?.columns}))
@@ -151,23 +165,27 @@ export class Panels {
         const lines = one
             ? [['p50', 'p50_us', '--c1'], ['p95', 'p95_us', '--c2'], ['p99', 'p99_us', '--c5']].map(([label, column, c]) =>
                 ({label, colour: c, values: sessions[0].columns[column]}))
-            : sessions.map((e, i) => ({label: `p50 ${nameOf(e.s)}`, colour: colour(i), values: e.columns.p50_us}));
+            : sessions.map((e, i) => ({label: `${nameOf(e.s)} p50`, ...look(i), values: e.columns.p50_us}));
         this.latency.show(
             [...lines.map((l) => ({...l, values: undefined, plot: {spanGaps: true}})),
              {label: 'outliers', colour: '--bad', plot: dots, text: () => format.count(this.outliers.length)}],
             [history.time, ...lines.map((l) => l.values), marks]);
         const last = one && sessions[0].s.last_run;
         this.latency.number.textContent = last ? `latest ${format.us(last.duration_us)}` : `${sessions.length} sessions`;
+        this.names = new Map(one ? [] : sessions.map((e) => [e.s.session, nameOf(e.s)]));
         this.listOutliers();
     }
 
+    // Left alone while somebody is about to press one: a button that is made anew meanwhile is never clicked.
     listOutliers() {
         const newest = this.outliers.slice(-4).reverse();
-        const shape = JSON.stringify(newest.map((o) => [o.session, o.run]));
-        if (shape === this.outlierShape) return;
-        this.outlierShape = shape;
+        const nameOfRun = (o) => [this.names.get(o.session), `run ${o.run}: ${format.us(o.duration_us)}`].filter(Boolean).join(', ');
+        const shape = JSON.stringify(newest.map((o) => [o.session, nameOfRun(o)]));
+        const looked = this.outlierList.matches(':hover, :focus-within') && this.outliersOf === this.capture;
+        if (shape === this.outlierShape || looked) return;
+        [this.outlierShape, this.outliersOf] = [shape, this.capture];
         this.outlierList.replaceChildren(...newest.map((o) => {
-            const item = element('li'), button = element('button', '', `run ${o.run}: ${format.us(o.duration_us)}`);
+            const item = element('li'), button = element('button', '', nameOfRun(o));
             button.type = 'button';
             button.title = 'Show its operators';
             button.addEventListener('click', () => this.onRun(o.session, o.run));
@@ -202,15 +220,16 @@ export class Panels {
     showThroughput(history, sessions) {
         if (!sessions.length) return this.throughput.missing('No run has ended yet.', '');
         this.throughput.show(
-            sessions.map((e, i) => ({label: sessions.length === 1 ? 'runs a second' : nameOf(e.s), colour: colour(i),
+            sessions.map((e, i) => ({label: sessions.length === 1 ? 'runs a second' : nameOf(e.s), ...look(i),
                                      fill: sessions.length === 1})),
             [history.time, ...sessions.map((e) => overSecond(e.columns.throughput_per_s, history.step))]);
         const now = sessions.reduce((t, e) => t + (e.s.window.throughput_per_s ?? 0), 0);
         this.throughput.number.textContent = `now ${format.rate(now)}`;
     }
 
-    showDistribution(d, name) {
-        if (!d || !d.runs) return this.distribution.missing('No run has ended yet.', '');
+    // d: that of the session `one`, whose failed runs are not in it.
+    showDistribution(d, one, several) {
+        if (!d?.runs) return this.distribution.missing(one?.failed_runs ? 'No run has succeeded yet.' : 'No run has ended yet.', '');
         const middle = d.from_us.map((f, i) => (f + d.to_us[i]) / 2);
         // The last bin holds all that is slower, however long: it gets the width of the others.
         this.binWidth = d.to_us[0] - d.from_us[0] || 1;
@@ -219,7 +238,7 @@ export class Panels {
                                  text: () => format.count(d.runs)}], [middle, d.count]);
         const most = d.count.indexOf(Math.max(...d.count));
         this.distribution.number.textContent =
-            `${name ? `${name}: ` : ''}most between ${format.us(d.from_us[most])} and ${format.us(d.to_us[most])}`;
+            `${several ? `${nameOf(one)}: ` : ''}most between ${format.us(d.from_us[most])} and ${format.us(d.to_us[most])}`;
     }
 
     showCpu(history, capture) {
@@ -230,10 +249,10 @@ export class Panels {
         const many = cores.length > 6;
         this.cpu.show([
             ...cores.map((c, i) => ({label: many ? `cores (${cores.length}), busiest` : `core ${c.number}`,
-                                     colour: many ? '--muted' : colour(i + 1), width: 1, hidden: many && i > 0,
+                                     ...(many ? {colour: '--muted'} : look(i + 1)), width: 1, hidden: many && i > 0,
                                      ...(many && {text: busiest}), plot: {spanGaps: true}})),
-            ...own.map((c) => ({label: `process${own.length > 1 ? ` ${this.pidOf(capture, c)}` : ''}`, colour: '--c1',
-                                width: 2.2, plot: {spanGaps: true}}))],
+            ...own.map((c, i) => ({label: `process${own.length > 1 ? ` ${this.pidOf(capture, c)}` : ''}`,
+                                   ...look(i && !many ? cores.length + i : i), width: 2.2, plot: {spanGaps: true}}))],
             [history.time, ...[...cores, ...own].map((c) => overSecond(c.columns.values, history.step))]);
         this.cpu.lacks(!cores.length ? this.reasons.cores : !own.length ? this.reasons.cpu : undefined);
         const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
@@ -250,32 +269,33 @@ export class Panels {
             history.select(name, 'process').map((c) => ({label: several ? `${label} ${this.pidOf(capture, c)}` : label,
                                                          values: c.columns.values})));
         if (!lines.length) return this.lack(this.memory, 'memory');
-        this.memory.show(lines.map((l, i) => ({label: l.label, colour: colour(i), plot: {spanGaps: true}})),
+        this.memory.show(lines.map((l, i) => ({label: l.label, ...look(i), plot: {spanGaps: true}})),
                          [history.time, ...lines.map((l) => l.values)]);
         this.memory.number.textContent = `process ${capture.processes.map((p) => format.bytes(p.working_set_bytes)).join(', ')}`;
     }
 
-    // Of several sessions all together.
+    // Of several sessions all together; those that have ended have given theirs back.
     showArenas(history, sessions) {
         const sumOf = (name) => {
-            const some = sessions.map((e) => held(e.columns[name])).filter((values) => values.some((v) => v !== null));
+            const some = sessions.map((e) => held(e.columns[name], e.s.ended)).filter((values) => values.some((v) => v !== null));
             return some.length && history.time.map((_, i) => some.reduce(
                 (t, values) => (values[i] === null ? t : (t ?? 0) + values[i]), null));
         };
         const lines = [['held_bytes', 'held'], ['in_use_bytes', 'in use']].map(([name, label]) => ({label, values: sumOf(name)}))
             .filter((l) => l.values);
         if (!lines.length) return this.lack(this.arenas, 'arena');
-        this.arenas.show(lines.map((l, i) => ({label: l.label, colour: colour(i + 3), plot: {spanGaps: true}})),
+        this.arenas.show(lines.map((l, i) => ({label: l.label, ...look(i + 3), plot: {spanGaps: true}})),
                          [history.time, ...lines.map((l) => l.values)]);
-        const now = (name) => format.bytes(sessions.reduce((t, e) => t + (e.s.memory?.[name] ?? 0), 0));
-        this.arenas.number.textContent = `held ${now('held_bytes')}, in use ${now('in_use_bytes')}`;
+        const open = sessions.filter((e) => !e.s.ended);
+        const now = (name) => format.bytes(open.reduce((t, e) => t + (e.s.memory?.[name] ?? 0), 0));
+        this.arenas.number.textContent = open.length ? `held ${now('held_bytes')}, in use ${now('in_use_bytes')}` : 'released';
     }
 
     showDevices(history, capture, panel, kind) {
         const devices = history.select(`${kind}_utilization`, 'device');
         const now = capture.system[`${kind}s`] ?? [];
         if (!devices.length) return this.lack(panel, kind);
-        panel.show(devices.map((d, i) => ({label: d.subject ?? `${kind} ${d.number}`, colour: colour(i), plot: {spanGaps: true}})),
+        panel.show(devices.map((d, i) => ({label: d.subject ?? `${kind} ${d.number}`, ...look(i), plot: {spanGaps: true}})),
                    [history.time, ...devices.map((d) => d.columns.values)]);
         panel.number.textContent = now.map((d) => [
             perCent(d.utilization_percent), d.memory_bytes == null ? '' : format.bytes(d.memory_bytes),
@@ -294,7 +314,7 @@ export class Panels {
             return w === null || !rate ? null : w / rate;
         });
         this.power.show(
-            [...meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, colour: colour(i), plot: {spanGaps: true}})),
+            [...meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, ...look(i), plot: {spanGaps: true}})),
              {label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules, plot: {spanGaps: true}}],
             [history.time, ...meters.map((m) => m.columns.values), energy]);
         this.power.lacks(machine.length ? undefined : this.reasons.power);

@@ -42,3 +42,18 @@ export function ask(text, yes, withInput) {
         dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes' ? input.value : null), {once: true});
     });
 }
+
+// A slider that others move too: onMoved is called with where it was put and may take its time. The answer
+// tells whether somebody is moving it, or what was asked for is not done yet.
+export function slider(input, onMoved) {
+    let moving = false, asked = 0;
+    const letGo = () => setTimeout(() => { if (!asked) moving = false; }); // after 'change', if one comes
+    input.addEventListener('input', () => { moving = true; });
+    input.addEventListener('change', async () => {
+        asked++;
+        await onMoved(input.valueAsNumber);
+        if (!--asked) moving = false;
+    });
+    for (const end of ['click', 'pointercancel', 'blur']) input.addEventListener(end, letGo);
+    return () => moving || asked > 0;
+}

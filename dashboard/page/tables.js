@@ -3,6 +3,7 @@
 import {element} from './charts.js';
 import {typeColour} from './colours.js';
 import * as format from './format.js';
+import {nameOf} from './gauges.js';
 
 // columns: [title, is a number, how a row's cell is made (text or element)]
 function fill(table, columns, rows, classOf = () => '') {
@@ -38,9 +39,10 @@ function share(value) {
 
 function typeCell(o) {
     const box = element('span'), swatch = element('span', 'swatch inline');
-    swatch.style.background = typeColour(o.op_type);
-    box.append(swatch, ` ${o.op_type}`);
-    if (o.domain && o.domain !== 'ai.onnx') box.append(element('span', 'muted', ` ${o.domain.split('.').pop()}`));
+    swatch.style.background = typeColour(format.opType(o));
+    box.append(swatch, ` ${format.opType(o)}`);
+    const domain = o.domain && o.domain !== 'ai.onnx' ? ` ${o.domain.split('.').pop()}` : '';
+    box.append(element('span', 'muted', `${domain}${format.timeRemark(o.time)}`));
     return box;
 }
 
@@ -54,7 +56,8 @@ export function showOps(table, number, answer) {
         ['Share', true, (o) => share(o.share)],
     ], answer.ops);
     number.textContent = answer.calls
-        ? `${format.count(answer.calls)} executions, ${format.us(answer.self_us)}${answer.more ? `; ${answer.more} more type${answer.more === 1 ? '' : 's'}` : ''}`
+        ? `${format.count(answer.calls)} executions, ${format.us(answer.self_us)}${format.timeRemark(answer.time)}${
+            answer.more ? `; ${answer.more} more type${answer.more === 1 ? '' : 's'}` : ''}`
         : 'none yet';
 }
 
@@ -63,7 +66,7 @@ export function showSessions(table, number, sessions, facts) {
         const of = facts.get(s.session), box = element('span');
         const more = [(of?.providers ?? []).map((p) => p.replace(/ExecutionProvider$/, '')).join(', '),
                       of?.load_ms != null && `loaded in ${format.us(of.load_ms * 1000)}`, s.ended && 'ended'].filter(Boolean);
-        box.append(`${s.session}  ${format.fileName(s.model) || 'model not known'}`, element('br'),
+        box.append(nameOf(s), element('br'),
                    element('span', 'muted small', more.join(' · ')));
         return box;
     };
@@ -113,7 +116,7 @@ export function summaryFacts(capture, sessions) {
         facts.push([`${format.fileName(p.program)}, pid ${p.pid}`,
                     p.state === 'exited' ? `ended with code ${p.exit_code ?? format.UNKNOWN}` : p.state]);
     for (const s of sessions) {
-        const l = s.total.latency_us, name = format.fileName(s.model) || `session ${s.session}`;
+        const l = s.total.latency_us, name = nameOf(s);
         facts.push([`${name}: runs`, `${format.count(s.runs)}${s.failed_runs ? `, ${format.count(s.failed_runs)} failed` : ''}`, `sum-runs-${s.session}`],
                    [`${name}: throughput`, format.rate(s.total.throughput_per_s), `sum-rate-${s.session}`],
                    [`${name}: p50, p95, p99`, [l?.p50, l?.p95, l?.p99].map(format.us).join(', '), `sum-latency-${s.session}`],

@@ -143,13 +143,20 @@ export class OpTimeline {
         actions[e.key]();
     }
 
-    // The next operator that the filter lets through, in its row; it is brought into view.
+    // The next operator that the filter lets through, in its row or else in the rows after it; it is brought
+    // into view.
     step(direction) {
-        let {row, i} = this.selected ?? {row: this.model.rows[0], i: -1};
-        if (!row) return;
+        const {rows} = this.model;
+        if (!rows.length) return;
+        let {row, i} = this.selected ?? {row: rows[0]};
         if (!this.selected) i = firstAbove(row.begin, this.from - 1) - (direction > 0 ? 1 : 0);
-        for (i += direction; row.ops[i] && !this.matches(row.ops[i]);) i += direction;
-        if (row.ops[i]) this.goTo(row, i);
+        i += direction;
+        for (let r = rows.indexOf(row); (row = rows[r]); r += direction) {
+            i ??= direction > 0 ? 0 : row.ops.length - 1;
+            while (row.ops[i] && !this.matches(row.ops[i])) i += direction;
+            if (row.ops[i]) return this.goTo(row, i);
+            i = null;
+        }
     }
 
     // Along the data: to what the chosen one reads last, or to what reads it first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From CivetWeb's request to the bytes of our answer.
 #include "connection.h"
+#include "sending.h"
 #include "server_internal.h"
 
 #include <stdatomic.h>
@@ -51,84 +52,106 @@ static const char *reason_of(int status)
 
 typedef enum body_end { WITH_LENGTH, CHUNKS, UNTIL_CLOSED } body_end;
 
-static void send_head(struct mg_connection *c, const da_reply *reply, body_end end, size_t len)
+static bool send_head(da_sending *to, const da_reply *reply, body_end end, size_t len)
 {
-    mg_printf(c, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%s", reply->status,
-              reason_of(reply->status), reply->type, security_headers);
+    cm_out head;
+    cm_out_init_memory(&head);
+    cm_out_printf(&head, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%s", reply->status,
+                  reason_of(reply->status), reply->type, security_headers);
     if (reply->status == 401)
-        mg_printf(c, "WWW-Authenticate: Bearer\r\n");
+        cm_out_text(&head, "WWW-Authenticate: Bearer\r\n");
     if (reply->status == 405)
-        mg_printf(c, "Allow: GET, POST\r\n");
+        cm_out_text(&head, "Allow: GET, POST\r\n");
     if (reply->download[0])
-        mg_printf(c, "Content-Disposition: attachment; filename=\"%s\"\r\n", reply->download);
+        cm_out_printf(&head, "Content-Disposition: attachment; filename=\"%s\"\r\n",
+                      reply->download);
     if (end == WITH_LENGTH)
-        mg_printf(c, "Content-Length: %llu\r\n", (unsigned long long)len);
+        cm_out_printf(&head, "Content-Length: %llu\r\n", (unsigned long long)len);
     if (end == CHUNKS)
-        mg_printf(c, "Transfer-Encoding: chunked\r\n");
-    mg_printf(c, "\r\n");
+        cm_out_text(&head, "Transfer-Encoding: chunked\r\n");
+    cm_out_text(&head, "\r\n");
+    const char *text = cm_out_string(&head);
+    bool sent = !cm_out_failed(&head) && da_send(to, text, strlen(text));
+    cm_out_deinit(&head);
+    return sent;
+}
+
+static void send_whole(da_sending *to, const da_reply *reply, const void *body, size_t len)
+{
+    if (send_head(to, reply, WITH_LENGTH, len))
+        da_send(to, body, len);
 }
 
 typedef struct download {
-    struct mg_connection *connection;
+    da_sending *to;
     const da_reply *reply;
     bool begun;
     bool chunked; // the client can tell a whole one from one that was cut
 } download;
 
+static bool send_chunk(da_sending *to, const void *bytes, size_t len)
+{
+    char head[24];
+    snprintf(head, sizeof head, "%zx\r\n", len);
+    return da_send(to, head, strlen(head)) && da_send(to, bytes, len) && da_send(to, "\r\n", 2);
+}
+
 static cm_status write_download(void *context, const void *bytes, size_t len)
 {
     download *d = context;
-    if (!d->begun)
-        send_head(d->connection, d->reply, d->chunked ? CHUNKS : UNTIL_CLOSED, 0);
+    bool sent = d->begun || send_head(d->to, d->reply, d->chunked ? CHUNKS : UNTIL_CLOSED, 0);
     d->begun = true;
-    while (len) {
-        size_t part = len < (1u << 20) ? len : 1u << 20;
-        if (d->chunked ? mg_send_chunk(d->connection, bytes, (unsigned)part) < 0
-                       : mg_write(d->connection, bytes, part) != (int)part)
-            return cm_fail(CM_END, "The client has gone.");
-        bytes = (const char *)bytes + part;
-        len -= part;
-    }
-    return CM_OK;
+    if (sent && len) // an empty chunk would be the end
+        sent = d->chunked ? send_chunk(d->to, bytes, len) : da_send(d->to, bytes, len);
+    return sent ? CM_OK : cm_fail(CM_END, "The client has gone.");
+}
+
+// Instead of the download.
+static void send_refusal(da_sending *to, da_reply *reply, int status, const char *sentence)
+{
+    reply->type = "application/json; charset=utf-8";
+    reply->download[0] = 0;
+    da_reply_error(reply, status, sentence);
+    const char *body = cm_out_string(&reply->body);
+    send_whole(to, reply, body, strlen(body));
 }
 
 // What fails before the first byte is told as such; later, the connection ends without the mark
 // that says that the download is whole.
-static void send_stream(da_server *s, struct mg_connection *c, da_reply *reply)
+static void send_stream(da_server *s, da_sending *to, da_reply *reply)
 {
-    const char *version = mg_get_request_info(c)->http_version;
-    download d = {c, reply, .chunked = version && strcmp(version, "1.0") != 0};
+    const char *version = mg_get_request_info(to->connection)->http_version;
+    download d = {to, reply, .chunked = version && strcmp(version, "1.0") != 0};
     cm_status status =
         s->core.host.export_file(s->core.host.context, &reply->stream, write_download, &d);
     if (d.begun) {
         if (status == CM_OK && d.chunked)
-            mg_send_chunk(c, "", 0);
+            send_chunk(to, "", 0);
         return;
     }
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", cm_error_text(status));
-    reply->type = "application/json; charset=utf-8";
-    reply->download[0] = 0;
-    da_reply_error(reply,
-                   status == CM_USAGE               ? 400
-                   : atomic_load(&s->core.given_up) ? 503
-                                                    : 500,
-                   sentence);
-    const char *body = cm_out_string(&reply->body);
-    send_head(c, reply, WITH_LENGTH, strlen(body));
-    mg_write(c, body, strlen(body));
+    send_refusal(to, reply,
+                 status == CM_USAGE               ? 400
+                 : atomic_load(&s->core.given_up) ? 503
+                                                  : 500,
+                 sentence);
 }
 
 static void send_reply(da_server *s, struct mg_connection *c, da_reply *reply)
 {
+    da_sending to;
+    da_sending_begin(&to, s, c, false);
     if (reply->is_stream && reply->status == 200) {
-        send_stream(s, c, reply);
+        if (atomic_fetch_add(&s->exporting, 1) < DA_EXPORTS)
+            send_stream(s, &to, reply);
+        else
+            send_refusal(&to, reply, 503, "Too many exports at once: try again when one is done.");
+        atomic_fetch_sub(&s->exporting, 1);
         return;
     }
     const void *body = reply->file ? (const void *)reply->file : cm_out_string(&reply->body);
-    size_t len = reply->file ? reply->file_len : strlen(body);
-    send_head(c, reply, WITH_LENGTH, len);
-    mg_write(c, body, len);
+    send_whole(&to, reply, body, reply->file ? reply->file_len : strlen(body));
 }
 
 da_request da_request_of(const struct mg_connection *c)
@@ -233,9 +256,7 @@ int da_on_error(struct mg_connection *c, int status, const char *message)
     if (status == 413 || da_connection_overflowed(c))
         status = 431;
     da_reply_error(&reply, status, "The request is broken or too long.");
-    const char *body = cm_out_string(&reply.body);
-    send_head(c, &reply, WITH_LENGTH, strlen(body));
-    mg_write(c, body, strlen(body));
+    send_reply(mg_get_user_data(mg_get_context(c)), c, &reply);
     da_reply_deinit(&reply);
     return 0;
 }

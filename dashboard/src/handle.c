@@ -88,6 +88,10 @@ void da_write_metrics(da_core *core, cm_out *out, const da_telling *t)
 {
     cm_json json, *j = &json;
     uint32_t number = 0;
+    da_look look = {.window_s = t->window_s, .hz = t->hz};
+    for (da_capture c; (c = da_core_next(core, &number)).live;)
+        look.machine_runs_per_s += da_view_recorded_per_s(c.live, t->window_s);
+    number = 0;
     cm_json_init(j, out);
     da_begin_document(j, 0);
     da_key_text(j, "type", "metrics");
@@ -97,7 +101,7 @@ void da_write_metrics(da_core *core, cm_out *out, const da_telling *t)
     da_key_bool(j, "last", t->last);
     da_key_array(j, "captures");
     for (da_capture c; (c = da_core_next(core, &number)).live;)
-        da_view_metrics(j, c.live, number, t->window_s, t->hz);
+        da_view_metrics(j, c.live, number, &look);
     cm_json_end(j);
     push_state(core, j);
     cm_json_end(j);

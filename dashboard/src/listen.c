@@ -165,7 +165,7 @@ static void on_close(const struct mg_connection *c)
 
 static struct mg_context *listen_on(da_server *s, const place *at, unsigned port)
 {
-    char ports[80];
+    char ports[80], threads[8];
     const struct mg_callbacks callbacks = {.init_connection = on_connection,
                                            .begin_request = da_on_request,
                                            .http_error = da_on_error,
@@ -174,10 +174,11 @@ static struct mg_context *listen_on(da_server *s, const place *at, unsigned port
     // "+" is every address of both kinds.
     snprintf(ports, sizeof ports, "%s%s%u%s", at->is_every && at->is_v6 ? "+" : at->text,
              at->is_every && at->is_v6 ? "" : ":", port, s->gate.tls ? "s" : "");
+    snprintf(threads, sizeof threads, "%u", DA_STREAMS + DA_WAITING + DA_ANSWERS);
     const char *options[] = {"listening_ports",
                              ports,
-                             "num_threads", // streams, connections that wait, and answers
-                             "48",
+                             "num_threads",
+                             threads,
                              "request_timeout_ms",
                              "10000",
                              "websocket_timeout_ms", // between pings, and looks at what has ended

@@ -81,7 +81,9 @@ static void forget(da_live *l)
     l->kernel_capacity = l->counter_count = l->fact_count = l->source_count = l->thread_count = 0;
     l->now_ns = 0;
     l->no_room = l->lost = 0;
-    l->tensors_missing = false;
+    l->kernels_free = l->free_kernel = 0;
+    l->some_over = false;
+    l->evicted_session = 0;
 }
 
 void da_live_destroy(da_live *l)
@@ -142,56 +144,7 @@ void da_live_string(da_live *l, int64_t id, const char *text, size_t len)
     da_unlock(l);
 }
 
-// --------------------------------------------------------------------------- processes and modules
-
-da_process *da_process_find(da_live *l, int64_t id)
-{
-    for (size_t i = 0; i < l->process_count; i++)
-        if (l->processes[i].id == id)
-            return &l->processes[i];
-    return NULL;
-}
-
-const da_module *da_module_find(const da_live *l, int64_t id)
-{
-    for (size_t i = 0; i < l->module_count; i++)
-        if (l->modules[i].id == id)
-            return &l->modules[i];
-    return NULL;
-}
-
-static void on_process(da_live *l, const int64_t *row)
-{
-    if (l->process_count == DA_PROCESSES) {
-        l->no_room++;
-        return;
-    }
-    l->processes[l->process_count++] = (da_process){.id = row[TM_process_process],
-                                                    .pid = row[TM_process_pid],
-                                                    .parent = row[TM_process_parent],
-                                                    .how = row[TM_process_how],
-                                                    .program = row[TM_process_program]};
-}
-
-static void on_process_end(da_live *l, const int64_t *row)
-{
-    da_process *p = da_process_find(l, row[TM_process_end_process]);
-    if (!p)
-        return;
-    p->ended = true;
-    p->reason = row[TM_process_end_reason];
-    p->exit_code = row[TM_process_end_exit_code];
-}
-
-static void on_module(da_live *l, const int64_t *row)
-{
-    if (l->module_count == DA_MODULES) {
-        l->no_room++;
-        return;
-    }
-    l->modules[l->module_count++] = (da_module){row[TM_module_module], row[TM_module_process],
-                                                row[TM_module_path], row[TM_module_version]};
-}
+// ---------------------------------------------------------------------------------- smaller rows
 
 static void on_fact(da_live *l, const int64_t *row)
 {
@@ -225,9 +178,9 @@ static void on_overhead(da_live *l, const int64_t *row)
 typedef void (*row_function)(da_live *l, const int64_t *row);
 
 static const row_function functions[TM_KIND_COUNT] = {
-    [TM_KIND_process] = on_process,
-    [TM_KIND_process_end] = on_process_end,
-    [TM_KIND_module] = on_module,
+    [TM_KIND_process] = da_on_process,
+    [TM_KIND_process_end] = da_on_process_end,
+    [TM_KIND_module] = da_on_module,
     [TM_KIND_session] = da_on_session,
     [TM_KIND_session_end] = da_on_session_end,
     [TM_KIND_run] = da_on_run,

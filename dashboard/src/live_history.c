@@ -117,8 +117,8 @@ void da_tiers_run(da_session *s, int64_t end_ns, int64_t duration_ns, bool faile
         tier->open.failed += failed;
         if (in_flight > (int64_t)tier->open.in_flight_max && in_flight < 1000000)
             tier->open.in_flight_max = (uint32_t)in_flight;
-        tier->open.held_bytes = da_session_held(s);
-        tier->open.in_use_bytes = da_session_in_use(s);
+        tier->open.held_bytes = da_arenas_held(s); // a file may tell the end before the run
+        tier->open.in_use_bytes = da_arenas_in_use(s);
         if (!failed)
             cm_histogram_add(&tier->latencies, (uint64_t)duration_ns);
     }
@@ -138,17 +138,31 @@ void da_level_tiers_deinit(da_level_tier *tiers)
         da_ring_deinit(&tiers[i].steps);
 }
 
-void da_level_tiers_add(da_level_tier *tiers, int64_t time_ns, double value, bool known)
+// A total goes up between two samples, not at the second: its change is spread over the steps since
+// the one before, at most as many as the source lets pass, since equal values are not told again.
+static uint32_t spread_of(const da_level *before, int64_t index, int64_t interval_ns,
+                          int64_t step_ns)
+{
+    int64_t most = interval_ns > step_ns ? (interval_ns + step_ns - 1) / step_ns : 1;
+    int64_t since = before ? index - before->index : 1;
+    int64_t spread = since < most ? since : most;
+    return spread < (int64_t)UINT32_MAX ? (uint32_t)spread : UINT32_MAX;
+}
+
+void da_level_tiers_add(da_level_tier *tiers, int64_t time_ns, int64_t interval_ns, double value,
+                        bool known)
 {
     for (size_t i = 0; i < DA_TIERS; i++) {
         da_level_tier *tier = &tiers[i];
         int64_t index = time_ns / da_tier_ns[i];
         da_level *step = da_ring_newest(&tier->steps);
         if (!step || index > step->index) {
+            uint32_t spread = spread_of(step, index, interval_ns, da_tier_ns[i]);
             step = da_ring_add(&tier->steps);
             if (!step)
                 continue;
             step->index = index;
+            step->spread = spread;
             tier->sum = 0;
             tier->samples = 0;
         }

@@ -3,72 +3,8 @@
 #include "live_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { OP_LOADING = 1, OP_FAILED = 4 };
-
-// How far back a run is looked for that an execution belongs to.
-#define LOOK_BACK 64u
-
-static bool kernel_place(da_live *l, int64_t id, size_t *out)
-{
-    if (cm_map_find(&l->kernel_by_id, id, out))
-        return true;
-    if (l->kernel_count == l->kernel_capacity) {
-        size_t capacity = l->kernel_capacity ? l->kernel_capacity * 2 : 256;
-        da_kernel *larger =
-            capacity > DA_KERNELS ? NULL : realloc(l->kernels, capacity * sizeof *larger);
-        if (!larger)
-            return false;
-        l->kernels = larger;
-        l->kernel_capacity = capacity;
-    }
-    if (!cm_map_put(&l->kernel_by_id, id, l->kernel_count))
-        return false;
-    *out = l->kernel_count;
-    l->kernels[l->kernel_count++] = (da_kernel){.id = id};
-    return true;
-}
-
-void da_on_kernel(da_live *l, const int64_t *row)
-{
-    size_t at;
-    if (!kernel_place(l, row[TM_kernel_kernel], &at)) {
-        l->no_room++;
-        return;
-    }
-    da_kernel *k = &l->kernels[at];
-    bool is_new = !k->told;
-    k->told = true;
-    k->session = row[TM_kernel_session];
-    k->node = row[TM_kernel_node];
-    k->op_type = row[TM_kernel_op_type];
-    k->domain = row[TM_kernel_domain];
-    k->provider = row[TM_kernel_provider];
-    k->submits = row[TM_kernel_submits] == 1;
-    da_session *s = da_session_find(l, k->session);
-    if (s && is_new)
-        s->kernels++;
-}
-
-void da_on_kernel_tensor(da_live *l, const int64_t *row)
-{
-    size_t at, place = l->tensors.len / sizeof(da_tensor);
-    if (place >= DA_TENSORS || !kernel_place(l, row[TM_kernel_tensor_kernel], &at)) {
-        l->tensors_missing = true;
-        return;
-    }
-    da_kernel *k = &l->kernels[at];
-    const da_tensor tensor = {.name = row[TM_kernel_tensor_name],
-                              .index = (uint32_t)row[TM_kernel_tensor_index],
-                              .before = k->last_tensor,
-                              .made = row[TM_kernel_tensor_direction] == 1};
-    cm_buf_append(&l->tensors, &tensor, sizeof tensor);
-    if (l->tensors.failed)
-        l->tensors_missing = true;
-    else
-        k->last_tensor = (uint32_t)place + 1;
-}
 
 // --------------------------------------------------------------------------------------- nesting
 
@@ -103,21 +39,42 @@ static int64_t self_time(da_live *l, int64_t thread, int64_t depth, int64_t end_
 
 // ------------------------------------------------------------------------------------ executions
 
+// Runs are numbered one after the other, so the newest DA_RUNS have a place each.
+static da_run_ops *place_of(const da_session *s, int64_t run)
+{
+    return &s->run_ops[(uint64_t)run % DA_RUNS];
+}
+
 static void count_for_run(da_session *s, int64_t run)
 {
-    size_t back = s->recent.count < LOOK_BACK ? s->recent.count : LOOK_BACK;
-    for (size_t i = 1; i <= back; i++) {
-        da_run *r = da_ring_at(&s->recent, s->recent.count - i);
-        if (r->run == run) {
-            r->ops++;
-            return;
-        }
-    }
-    if (s->early_run != run) {
-        s->early_run = run;
-        s->early_ops = 0;
-    }
-    s->early_ops++;
+    if (!s->run_ops && !(s->run_ops = calloc(DA_RUNS, sizeof *s->run_ops)))
+        return;
+    da_run_ops *of_run = place_of(s, run);
+    if (of_run->run < run)
+        *of_run = (da_run_ops){.run = run};
+    of_run->count += of_run->run == run;
+}
+
+uint64_t da_run_op_count(const da_session *s, int64_t run)
+{
+    const da_run_ops *of_run = s->run_ops ? place_of(s, run) : NULL;
+    return of_run && of_run->run == run ? of_run->count : 0;
+}
+
+// The place of one more; which run lacks one from then on is noted.
+static da_op *add_op(da_session *s, int64_t run)
+{
+    const da_op *oldest =
+        s->ops.count == s->ops.capacity && s->ops.count ? da_ring_at(&s->ops, 0) : NULL;
+    int64_t gone = oldest ? oldest->run : 0;
+    size_t before = s->ops.count;
+    da_op *op = da_ring_add(&s->ops);
+    if (!op)
+        gone = run;
+    else if (s->ops.count > before)
+        return op;
+    s->ops_gone = gone > s->ops_gone ? gone : s->ops_gone;
+    return op;
 }
 
 static void keep(da_live *l, const int64_t *row, size_t kernel)
@@ -125,7 +82,8 @@ static void keep(da_live *l, const int64_t *row, size_t kernel)
     da_session *s = da_session_find(l, row[TM_op_session]);
     if (!s || row[TM_op_run] <= 0)
         return;
-    da_op *op = da_ring_add(&s->ops);
+    count_for_run(s, row[TM_op_run]);
+    da_op *op = s->ops_gone < INT64_MAX ? add_op(s, row[TM_op_run]) : NULL;
     if (!op)
         return;
     int64_t depth = row[TM_op_depth];
@@ -138,14 +96,12 @@ static void keep(da_live *l, const int64_t *row, size_t kernel)
                   .thread = row[TM_op_thread],
                   .begin_ns = row[TM_op_begin],
                   .duration_ns = row[TM_op_duration] > 0 ? row[TM_op_duration] : 0};
-    s->ops_seen++;
-    count_for_run(s, op->run);
 }
 
 void da_on_op(da_live *l, const int64_t *row)
 {
     size_t at;
-    if (!kernel_place(l, row[TM_op_kernel], &at)) {
+    if (!da_kernel_place(l, row[TM_op_kernel], &at)) {
         l->no_room++;
         return;
     }
@@ -157,7 +113,7 @@ void da_on_op(da_live *l, const int64_t *row)
     if (row[TM_op_flags] & OP_LOADING)
         return;
     da_kernel *k = &l->kernels[at];
-    if (!k->told)
+    if (!k->told && !k->folded)
         k->session = row[TM_op_session];
     k->calls++;
     k->failed += (row[TM_op_flags] & OP_FAILED) != 0;

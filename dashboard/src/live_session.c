@@ -19,8 +19,8 @@ da_session *da_session_find(const da_live *l, int64_t id)
 
 int64_t da_session_process(const da_live *l, const da_session *s)
 {
-    const da_module *module = da_module_find(l, s->facts[TM_session_module]);
-    return module ? module->process : 0;
+    const da_module *module = s->process ? NULL : da_module_find(l, s->facts[TM_session_module]);
+    return module ? module->process : s->process;
 }
 
 void da_session_free(da_session *s)
@@ -30,20 +30,38 @@ void da_session_free(da_session *s)
     cm_histogram_deinit(&s->latencies);
     da_ring_deinit(&s->recent);
     da_ring_deinit(&s->ops);
+    free(s->run_ops);
     da_tiers_deinit(s->tiers);
     free(s);
+}
+
+// When nothing more could come of it; -1: something may. One that was never made has no end, and
+// from a process that we left nothing is told.
+static int64_t over_since(da_live *l, const da_session *s)
+{
+    const da_process *p = da_process_find(l, da_session_process(l, s));
+    if (s->ended_ns >= 0 || s->facts[TM_session_status] != 0)
+        return s->ended_ns >= 0 ? s->ended_ns : s->facts[TM_session_time];
+    return p && p->ended ? p->end_ns : -1;
 }
 
 // The session that ended first makes room.
 static bool make_room(da_live *l)
 {
     size_t oldest = DA_SESSIONS;
-    for (size_t i = 0; i < l->session_count; i++)
-        if (l->sessions[i]->ended_ns >= 0 &&
-            (oldest == DA_SESSIONS || l->sessions[i]->ended_ns < l->sessions[oldest]->ended_ns))
+    int64_t since = INT64_MAX;
+    for (size_t i = 0; i < l->session_count; i++) {
+        int64_t over = over_since(l, l->sessions[i]);
+        if (over >= 0 && over < since) {
             oldest = i;
+            since = over;
+        }
+    }
     if (oldest == DA_SESSIONS)
         return false;
+    if (l->sessions[oldest]->id > l->evicted_session)
+        l->evicted_session = l->sessions[oldest]->id;
+    l->some_over = true; // its kernels
     da_session_free(l->sessions[oldest]);
     memmove(&l->sessions[oldest], &l->sessions[oldest + 1],
             (l->session_count - oldest - 1) * sizeof *l->sessions);
@@ -68,6 +86,7 @@ static da_session *get(da_live *l, int64_t id)
     }
     s->id = id;
     s->ended_ns = s->first_begin_ns = s->run_allocated = s->run_allocations = -1;
+    s->ops_gone = INT64_MIN;
     cm_histogram_init(&s->latencies);
     da_ring_init(&s->recent, sizeof(da_run), DA_RUNS);
     da_ring_init(&s->ops, sizeof(da_op), DA_OPS);
@@ -79,15 +98,20 @@ static da_session *get(da_live *l, int64_t id)
 void da_on_session(da_live *l, const int64_t *row)
 {
     da_session *s = get(l, row[TM_session_session]);
-    if (s)
-        memcpy(s->facts, row, sizeof s->facts);
+    if (!s)
+        return;
+    memcpy(s->facts, row, sizeof s->facts);
+    s->process = da_session_process(l, s); // its module may have to make room
+    da_end_with_process(l, s);             // in a file the end of a process stands before it
 }
 
 void da_on_session_end(da_live *l, const int64_t *row)
 {
     da_session *s = da_session_find(l, row[TM_session_end_session]);
-    if (s)
-        s->ended_ns = row[TM_session_end_time] > 0 ? row[TM_session_end_time] : 0;
+    if (!s)
+        return;
+    s->ended_ns = row[TM_session_end_time] > 0 ? row[TM_session_end_time] : 0;
+    l->some_over = true;
 }
 
 // ------------------------------------------------------------------------------------------- runs
@@ -161,6 +185,9 @@ void da_on_run(da_live *l, const int64_t *row)
         s->duration_buckets[bucket_of(duration)]++;
     }
     da_tiers_run(s, end, duration, row[TM_run_status] != 0, s->in_flight);
+    const da_run *oldest = s->recent.count == DA_RUNS ? da_ring_at(&s->recent, 0) : NULL;
+    if (oldest && da_run_op_count(s, oldest->run)) // it goes
+        s->with_ops = *oldest;
     da_run *run = da_ring_add(&s->recent);
     if (!run)
         return;
@@ -169,8 +196,7 @@ void da_on_run(da_live *l, const int64_t *row)
                     .begin_ns = begin,
                     .duration_ns = duration,
                     .status = row[TM_run_status],
-                    .in_flight = s->in_flight,
-                    .ops = s->early_run == row[TM_run_run] ? s->early_ops : 0};
+                    .in_flight = s->in_flight};
     if (run->status == 0)
         note_outlier(l, s, run);
 }
@@ -214,12 +240,23 @@ static int64_t sum_arenas(const da_session *s, size_t field)
     return sum;
 }
 
-int64_t da_session_held(const da_session *s)
+int64_t da_arenas_held(const da_session *s)
 {
     return sum_arenas(s, offsetof(da_arena, held));
 }
 
-int64_t da_session_in_use(const da_session *s)
+int64_t da_arenas_in_use(const da_session *s)
 {
     return sum_arenas(s, offsetof(da_arena, in_use));
+}
+
+// The newest state that was told is that before the release.
+int64_t da_session_held(const da_session *s)
+{
+    return s->ended_ns >= 0 ? -1 : da_arenas_held(s);
+}
+
+int64_t da_session_in_use(const da_session *s)
+{
+    return s->ended_ns >= 0 ? -1 : da_arenas_in_use(s);
 }

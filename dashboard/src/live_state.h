@@ -41,6 +41,7 @@ typedef struct da_step {
 typedef struct da_level {
     int64_t index;
     double last, mean; // in the counter's unit; of totals `last` counts
+    uint32_t spread;   // steps, up to this one, that the change to it lies in
     bool known;        // at the end of the step
 } da_level;
 
@@ -81,8 +82,13 @@ extern const int64_t da_duration_bounds_ns[DA_DURATION_BOUNDS];
 
 typedef struct da_run {
     int64_t run, thread, begin_ns, duration_ns, status, in_flight;
-    uint32_t ops; // executions seen
 } da_run;
+
+// How many executions of a run were seen, whether its own row has come or not.
+typedef struct da_run_ops {
+    int64_t run;
+    uint64_t count;
+} da_run_ops;
 
 typedef struct da_op {
     uint32_t kernel; // place in kernels
@@ -97,18 +103,18 @@ typedef struct da_arena {
 typedef struct da_session {
     int64_t id;
     int64_t facts[TM_session_COUNT]; // its row, zero where it has not come
+    int64_t process;                 // that its module was in; 0: not known
     int64_t ended_ns;                // -1: it lives
-    int64_t last_change_ns;
     uint64_t runs, failed, kernels;
     int64_t first_begin_ns, last_end_ns, in_flight;
     cm_histogram latencies; // of all runs that did not fail
     uint64_t
         duration_buckets[DA_DURATION_BOUNDS + 1]; // of the same; up to a bound, itself included
     da_ring recent;                               // da_run
-    da_ring ops;                                  // da_op
-    uint64_t ops_seen;
-    int64_t early_run; // whose operators came before its own row
-    uint32_t early_ops;
+    da_run with_ops;     // the newest with operators that is no longer in recent; run 0: none
+    da_ring ops;         // da_op
+    int64_t ops_gone;    // the newest run of which operators are no longer in ops
+    da_run_ops *run_ops; // DA_RUNS of them, by the run's number; NULL: none yet
     da_arena arenas[DA_ARENAS];
     size_t arena_count;
     int64_t run_allocated, run_allocations; // of the newest run, -1: not known
@@ -118,9 +124,12 @@ typedef struct da_session {
 } da_session;
 
 typedef struct da_kernel {
-    int64_t id, session, node, op_type, domain, provider;
+    int64_t id, session, node, op_type, kernel_class, domain, provider;
+    bool used;            // else its place is free
     bool submits, told;   // told: its own row came
-    uint32_t last_tensor; // one past its place in tensors, 0: none
+    bool tensors_missing; // not all of its tensors had room
+    uint32_t last_tensor; // one past its place in tensors, 0: none; of a free place the next free
+    uint32_t folded;      // it stands for so many of sessions that are over; 0: it is one itself
     uint64_t calls, failed, total_ns, self_ns, max_ns;
 } da_kernel;
 
@@ -131,8 +140,9 @@ typedef struct da_tensor {
     bool made;
 } da_tensor;
 
+enum { DA_HOW_WATCHED = 4 }; // process.how: from outside, nothing of ours is in it
 typedef struct da_process {
-    int64_t id, pid, parent, how, program, reason, exit_code;
+    int64_t id, pid, parent, how, program, reason, exit_code, end_ns;
     bool ended;
 } da_process;
 
@@ -198,10 +208,13 @@ struct da_live {
     da_module modules[DA_MODULES];
     size_t module_count;
     da_kernel *kernels;
-    size_t kernel_count, kernel_capacity;
-    cm_map kernel_by_id;
-    cm_buf tensors; // da_tensor
-    bool tensors_missing;
+    size_t kernel_count, kernel_capacity; // free places among them are counted too
+    size_t kernels_free;
+    uint32_t free_kernel;    // one past the first free place, 0: none
+    cm_map kernel_by_id;     // those that were folded last lead to what they are part of
+    cm_buf tensors;          // da_tensor
+    bool some_over;          // a session ended since places were last made free
+    int64_t evicted_session; // the largest number of one that had to make room
     da_counter *counters[DA_COUNTERS];
     size_t counter_count;
     cm_map counter_by_id;
@@ -237,6 +250,17 @@ da_session *da_session_find(const da_live *l, int64_t id);
 da_process *da_process_find(da_live *l, int64_t id);
 const da_module *da_module_find(const da_live *l, int64_t id);
 int64_t da_session_process(const da_live *l, const da_session *s); // 0: not known
+uint64_t da_run_op_count(const da_session *s, int64_t run);
+// How often a counter's source is asked, in steps of a tier, at least 1.
+int64_t da_interval_steps(const da_live *l, const da_counter *c, size_t tier);
+
+// live_processes.c
+void da_on_process(da_live *l, const int64_t *row);
+void da_on_process_end(da_live *l, const int64_t *row);
+void da_on_module(da_live *l, const int64_t *row);
+bool da_process_is_over(da_live *l, int64_t id); // or it is not there
+// A session goes with its process.
+void da_end_with_process(da_live *l, da_session *s);
 
 // live_session.c; rows as they come.
 void da_on_session(da_live *l, const int64_t *row);
@@ -245,9 +269,13 @@ void da_on_run(da_live *l, const int64_t *row);
 void da_on_memory(da_live *l, const int64_t *row);
 void da_on_run_memory(da_live *l, const int64_t *row);
 void da_session_free(da_session *s);
-// live_ops.c
+// live_kernels.c
 void da_on_kernel(da_live *l, const int64_t *row);
 void da_on_kernel_tensor(da_live *l, const int64_t *row);
+bool da_kernel_place(da_live *l, int64_t id, size_t *out); // false: there is no room
+// live_fold.c: places of kernels and tensors of sessions that are over; false: none became free.
+bool da_kernels_reclaim(da_live *l);
+// live_ops.c
 void da_on_op(da_live *l, const int64_t *row);
 // live_counters.c
 void da_on_counter(da_live *l, const int64_t *row);
@@ -261,9 +289,13 @@ void da_tiers_run(da_session *s, int64_t end_ns, int64_t duration_ns, bool faile
                   int64_t in_flight);
 void da_level_tiers_init(da_level_tier *tiers);
 void da_level_tiers_deinit(da_level_tier *tiers);
-void da_level_tiers_add(da_level_tier *tiers, int64_t time_ns, double value, bool known);
+void da_level_tiers_add(da_level_tier *tiers, int64_t time_ns, int64_t interval_ns, double value,
+                        bool known);
 // The open step of a tier as it is now.
 da_step da_tier_open(const da_run_tier *tier);
-// What the session's arenas hold and use together; -1: not known.
+// What the session's arenas hold and use together now; -1: not known, or they went with it.
 int64_t da_session_held(const da_session *s);
 int64_t da_session_in_use(const da_session *s);
+// As they were told last.
+int64_t da_arenas_held(const da_session *s);
+int64_t da_arenas_in_use(const da_session *s);

@@ -34,7 +34,8 @@ const da_metric_entry da_metric_entries[] = {
          "Recorded executions of operators, by provider."),
     OURS("operator_failures", "{execution}", COUNTER, 0, OP_FAILURES, "Those of them that failed."),
     OURS("operator_time", "s", COUNTER, 9, OP_TIME,
-         "Time in recorded operators, without those inside them."),
+         "Time in recorded operators, without those inside them; "
+         "of providers that only hand work to a device that of the submission."),
     COUNTED("process_cpu", "s", COUNTER, 6, DA_PROCESS, "cpu_user", "cpu_kernel", 1,
             "Processor time of the process."),
     COUNTED("process_working_set", "By", GAUGE, 0, DA_PROCESS, "working_set", NULL, 1,

@@ -12,6 +12,8 @@ static int by_identity(const void *a, const void *b)
 {
     const da_kernel *x = ((const da_op_row *)a)->first, *y = ((const da_op_row *)b)->first;
     int order = compare_ids(x->op_type, y->op_type);
+    if (order == 0 && x->op_type == 0)
+        order = compare_ids(x->kernel_class, y->kernel_class);
     order = order ? order : compare_ids(x->domain, y->domain);
     return order ? order : compare_ids(x->provider, y->provider);
 }
@@ -32,6 +34,7 @@ static void add(da_op_row *into, const da_op_row *from)
     into->total_ns += from->total_ns;
     into->self_ns += from->self_ns;
     into->max_ns = from->max_ns > into->max_ns ? from->max_ns : into->max_ns;
+    into->submitted += from->submitted;
 }
 
 bool da_op_rows_gather(const da_live *l, const da_span *q, da_op_rows *out)
@@ -43,10 +46,12 @@ bool da_op_rows_gather(const da_live *l, const da_span *q, da_op_rows *out)
         const da_kernel *k = &l->kernels[i];
         if (!k->calls || (q->has_session && k->session != q->session))
             continue;
-        out->items[out->count++] =
-            (da_op_row){k, 1, k->calls, k->failed, k->total_ns, k->self_ns, k->max_ns};
+        uint64_t nodes = k->folded ? k->folded : 1, submitted = k->submits ? k->calls : 0;
+        out->items[out->count++] = (da_op_row){k,           nodes,      k->calls,  k->failed,
+                                               k->total_ns, k->self_ns, k->max_ns, submitted};
         out->calls += k->calls;
         out->self_ns += k->self_ns;
+        out->submitted += submitted;
     }
     if (!q->by_node && out->count) {
         size_t kept = 0;

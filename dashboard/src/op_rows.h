@@ -8,12 +8,13 @@
 typedef struct da_op_row {
     const da_kernel *first; // who it is
     uint64_t nodes, calls, failed, total_ns, self_ns, max_ns;
+    uint64_t submitted; // calls whose time is that of the submission
 } da_op_row;
 
 typedef struct da_op_rows {
     da_op_row *items;
     size_t count;
-    uint64_t calls, self_ns;
+    uint64_t calls, self_ns, submitted;
 } da_op_rows;
 
 // Of q: session and by_node. False: no memory. Free it.

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_BLOCKS 16u // above that, what is due is told and let go before more is read
-#define TURN_MS    10u
+#define FEW_BLOCKS  16u // above that, what is due is told and let go before more is read
+#define TURN_BLOCKS 64u // read in one turn at the most: then wishes are looked at again
+#define TURN_MS     10u
 
 struct da_replay {
     char *path;
@@ -28,7 +29,9 @@ struct da_replay {
     bool file_ended;
     da_replay_queue queue;
     int64_t clock_ns;
-    uint64_t turn_ns; // when the clock was last moved
+    int64_t reached_ns; // where reading is, while `behind`
+    bool behind;        // not all that is due has been read
+    uint64_t turn_ns;   // when the clock was last moved
 };
 
 // ----------------------------------------------------------------------------------------- reading
@@ -57,12 +60,16 @@ static void tell_due(da_replay *r)
     da_queue_tell(&r->queue, r->live, r->reader, r->clock_ns);
 }
 
-// Until a block lies in the future. A file may claim times that never come: the oldest block gives
-// way where they fill the queue.
+// Until a block lies in the future, or for a turn. A file may claim times that never come: the
+// oldest block gives way where they fill the queue.
 static void read_ahead(da_replay *r)
 {
     int64_t first = 0;
-    while (first <= r->clock_ns && read_block(r, &first)) {
+    unsigned blocks = 0;
+    r->behind = false;
+    while (first <= r->clock_ns && !r->behind && read_block(r, &first)) {
+        r->behind = ++blocks == TURN_BLOCKS;
+        r->reached_ns = first > r->reached_ns ? first : r->reached_ns;
         if (r->clock_ns == INT64_MAX || r->queue.count >= FEW_BLOCKS || da_queue_is_full(&r->queue))
             tell_due(r);
         if (da_queue_is_full(&r->queue))
@@ -78,6 +85,7 @@ static cm_status open_file(da_replay *r)
     tm_reader_only(reader, wanted_kinds());
     r->reader = reader;
     r->file_ended = false;
+    r->reached_ns = 0;
     da_queue_clear(&r->queue);
     return CM_OK;
 }
@@ -107,6 +115,8 @@ static void move_clock(da_replay *r, bool paused, double speed)
     uint64_t now = cm_monotonic_ns();
     double step = paused ? 0 : (double)(now - r->turn_ns) * speed;
     r->turn_ns = now;
+    if (r->clock_ns == INT64_MAX && r->behind)
+        r->clock_ns = r->reached_ns; // it was to go as fast as it can, and no longer is
     if (speed == 0 && !paused)
         r->clock_ns = INT64_MAX;
     else if (r->clock_ns < INT64_MAX / 2)
@@ -137,7 +147,8 @@ static void turn(da_replay *r)
     read_ahead(r);
     tell_due(r);
     bool over = r->file_ended && !r->queue.count && r->clock_ns >= r->duration_ns;
-    da_live_time(r->live, r->clock_ns < r->duration_ns ? r->clock_ns : r->duration_ns);
+    int64_t now = r->behind && r->reached_ns < r->clock_ns ? r->reached_ns : r->clock_ns;
+    da_live_time(r->live, now < r->duration_ns ? now : r->duration_ns);
     da_live_state(r->live, over ? DA_ENDED : paused ? DA_PAUSED : DA_PLAYING, speed);
     pthread_mutex_lock(&r->lock);
     r->over = over;
@@ -155,7 +166,8 @@ static void *replay_thread(void *context)
         if (stop)
             return NULL;
         turn(r);
-        cm_sleep_ms(TURN_MS);
+        // Behind it hurries, but who wants to see the figures must get a chance at their lock.
+        cm_sleep_ms(r->behind ? 1 : TURN_MS);
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What server.c, listen.c, answer.c, stream.c and news.c share.
+// What server.c, listen.c, answer.c, sending.c, stream.c and news.c share.
 #pragma once
 
 #include "civetweb.h"
@@ -9,6 +9,9 @@
 #include "waiting.h"
 
 #define DA_STREAMS 16u // clients of the WebSocket
+#define DA_ANSWERS 16u // threads for them, beside those of streams and of connections that wait
+#define DA_CROWD   12u // answers: when there are more, slow clients are in the way
+#define DA_EXPORTS 8u  // of the answers; they can be long, and the others shall have a thread
 
 // A message as it goes over the wire, made once for all clients with the same wishes.
 typedef struct da_message {
@@ -42,6 +45,7 @@ struct da_server {
     unsigned sending;               // streams whose threads have not sent their last message
     bool ending;                    // every client gets a last message
     atomic_uint answering;          // requests
+    atomic_uint exporting;          // of these
     da_waiting waiting;             // connections without a request yet
     unsigned stop_turns;            // of 10 ms, for CivetWeb's threads to end
     da_stream *streams[DA_STREAMS]; // NULL where there is none

@@ -4,13 +4,13 @@
 #include "common/os.h"
 #include "connection.h"
 #include "net_system.h"
+#include "sending.h"
 #include "server_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_MESSAGE 1024u
-#define KEPT_BYTES   65536u // by the system: who reads slowly shall get the newest, not all of them
 
 bool da_streams_sending(da_server *s)
 {
@@ -29,18 +29,20 @@ bool da_streams_open(da_server *s)
 }
 
 // In one piece: head and text apart would be two packets.
-static bool write_message(da_stream *s, const da_message *m)
+static bool write_message(da_sending *to, const da_message *m)
 {
-    mg_lock_connection(s->connection);
-    bool whole = mg_write(s->connection, m->frame, m->len) == (int)m->len;
-    mg_unlock_connection(s->connection);
+    mg_lock_connection(to->connection);
+    bool whole = da_send(to, m->frame, m->len);
+    mg_unlock_connection(to->connection);
     return whole;
 }
 
 static void *stream_thread(void *context)
 {
     da_stream *s = context;
+    da_sending to;
     bool good = true;
+    da_sending_begin(&to, s->server, s->connection, true);
     pthread_mutex_lock(&s->server->streams_lock);
     while (good) {
         while (!s->next && !s->gone && !s->last)
@@ -51,7 +53,7 @@ static void *stream_thread(void *context)
         s->next = NULL;
         s->writing_since_ns = cm_monotonic_ns();
         pthread_mutex_unlock(&s->server->streams_lock);
-        good = write_message(s, m);
+        good = write_message(&to, m);
         pthread_mutex_lock(&s->server->streams_lock);
         s->writing_since_ns = 0;
         da_message_release(m);
@@ -141,7 +143,6 @@ void da_stream_ready(struct mg_connection *c, void *cbdata)
 {
     da_server *server = cbdata;
     da_request r = da_request_of(c);
-    da_net_keep((da_socket)da_connection_socket(c), KEPT_BYTES);
     pthread_mutex_lock(&server->streams_lock);
     server->stream_count++; // until da_stream_close, which follows whatever happens
     bool over = server->stream_count > DA_STREAMS; // others came at the same moment
@@ -182,6 +183,8 @@ void da_stream_close(const struct mg_connection *c, void *cbdata)
         s->gone = true;
         leave_place(server, s);
         pthread_cond_signal(&s->changed);
+        if (s->writing_since_ns) // to who does not read: its thread shall not wait for that
+            da_net_end((da_socket)da_connection_socket(c));
     }
     pthread_mutex_unlock(&server->streams_lock);
     if (!s)

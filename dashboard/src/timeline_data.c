@@ -151,6 +151,7 @@ static void take_kernel(da_timeline *t, const tm_block *b, size_t row)
     const da_timeline_kernel kernel = {.id = b->columns[TM_kernel_kernel][row],
                                        .node = b->columns[TM_kernel_node][row],
                                        .op_type = b->columns[TM_kernel_op_type][row],
+                                       .kernel_class = b->columns[TM_kernel_kernel_class][row],
                                        .domain = b->columns[TM_kernel_domain][row],
                                        .provider = b->columns[TM_kernel_provider][row],
                                        .submits = b->columns[TM_kernel_submits][row] == 1};
@@ -231,13 +232,11 @@ static void write_kernels(cm_json *j, da_timeline *t, da_text_function text, con
     da_key_array(j, "kernels");
     for (size_t i = 0; i < t->kernels.len / sizeof *kernels; i++) {
         const da_timeline_kernel *k = &kernels[i];
-        const char *type = or_null(text(context, k->op_type));
-        const char *domain = or_null(text(context, k->domain));
         cm_json_begin_object(j, CM_JSON_ONE_LINE);
         da_key_int(j, "kernel", k->id);
         da_key_text(j, "node", or_null(text(context, k->node)));
-        da_key_text(j, "op_type", type);
-        da_key_text(j, "domain", domain ? domain : type ? "ai.onnx" : NULL);
+        da_key_op_type(j, text(context, k->op_type), text(context, k->kernel_class),
+                       text(context, k->domain));
         da_key_text(j, "provider", or_null(text(context, k->provider)));
         da_key_bool(j, "submits", k->submits);
         da_links_write(j, &links, i);

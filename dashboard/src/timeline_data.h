@@ -21,7 +21,7 @@ typedef struct da_timeline_op {
 } da_timeline_op;
 
 typedef struct da_timeline_kernel {
-    int64_t id, node, op_type, domain, provider;
+    int64_t id, node, op_type, kernel_class, domain, provider;
     bool submits;
     int64_t session; // whose operators it is among
 } da_timeline_kernel;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "dashboard/top.h"
 
+#include "analysis/ops.h"
 #include "op_rows.h"
 #include "view_keys.h"
 #include "window.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define IDLE_NS 1e9
 
 static void copy_text(char *out, size_t size, const char *text)
 {
@@ -33,10 +37,24 @@ static void take_processes(const da_live *l, da_top *out)
     }
 }
 
+// Told when the newest run began; runs are told when they end, so that the next one is given twice
+// its time before nothing runs.
+static int64_t in_flight_now(const da_live *l, const da_session *s)
+{
+    const da_run *r = da_ring_newest(&s->recent);
+    if (!r || l->state == DA_ENDED || s->ended_ns >= 0)
+        return 0;
+    double duration_ns = (double)r->duration_ns, end_ns = (double)r->begin_ns + duration_ns;
+    bool idle = (double)l->now_ns > end_ns + fmax(IDLE_NS, 2 * duration_ns);
+    return idle ? 0 : s->in_flight;
+}
+
 static void take_sessions(const da_live *l, double window_s, da_top *out)
 {
     for (size_t i = 0; i < l->session_count && out->session_count < DA_TOP_SESSIONS; i++) {
         const da_session *s = l->sessions[i];
+        if (s->facts[TM_session_status] != 0)
+            continue; // it was never made
         da_top_session *t = &out->sessions[out->session_count++];
         da_window w = da_window_of(l, s, window_s);
         int64_t held = da_session_held(s);
@@ -45,7 +63,7 @@ static void take_sessions(const da_live *l, double window_s, da_top *out)
                               .ended = s->ended_ns >= 0,
                               .runs = s->runs,
                               .failed = s->failed,
-                              .in_flight = s->in_flight,
+                              .in_flight = in_flight_now(l, s),
                               .throughput_per_s = w.throughput_per_s,
                               .p50_us = any ? da_us(w.p50_ns) : DA_NONE,
                               .p95_us = any ? da_us(w.p95_ns) : DA_NONE,
@@ -56,6 +74,14 @@ static void take_sessions(const da_live *l, double window_s, da_top *out)
     }
 }
 
+static void copy_type(da_top_op *out, const da_live *l, const da_kernel *k)
+{
+    const char *type = da_text(l, k->op_type), *class_name = da_text(l, k->kernel_class);
+    an_op_type_text by_class;
+    copy_text(out->name, sizeof out->name,
+              an_op_type_shown(type ? type : "", class_name ? class_name : "", &by_class));
+}
+
 static void take_ops(const da_live *l, const da_top_choice *choice, da_top *out)
 {
     da_op_rows rows;
@@ -64,17 +90,22 @@ static void take_ops(const da_live *l, const da_top_choice *choice, da_top *out)
                     .by_node = choice->by_node};
     if (!da_op_rows_gather(l, &span, &rows))
         return; // no memory: none
-    for (size_t i = 0; i < rows.count && i < DA_TOP_OPS; i++) {
+    out->more_ops = rows.count > DA_TOP_OPS ? rows.count - DA_TOP_OPS : 0;
+    for (size_t i = 0; i < rows.count - out->more_ops; i++) {
         const da_op_row *r = &rows.items[i];
         const da_kernel *k = r->first;
         da_top_op *t = &out->ops[out->op_count++];
         *t = (da_top_op){.calls = r->calls,
                          .self_us = da_us((double)r->self_ns),
                          .mean_us = da_us((double)r->total_ns) / (double)r->calls,
-                         .share = rows.self_ns ? (double)r->self_ns / (double)rows.self_ns : 0};
-        copy_text(t->name, sizeof t->name, da_text(l, choice->by_node ? k->node : k->op_type));
-        if (!choice->by_node)
+                         .share = rows.self_ns ? (double)r->self_ns / (double)rows.self_ns : 0,
+                         .submits = k->submits}; // of all: they have the same provider
+        if (choice->by_node) {
+            copy_text(t->name, sizeof t->name, da_text(l, k->node));
+        } else {
+            copy_type(t, l, k);
             copy_text(t->domain, sizeof t->domain, da_text(l, k->domain));
+        }
         copy_text(t->provider, sizeof t->provider, da_text(l, k->provider));
     }
     da_op_rows_free(&rows);

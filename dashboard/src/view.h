@@ -16,8 +16,15 @@ typedef struct da_span {
     const atomic_bool *given_up; // becomes true when nobody waits any longer; NULL: never
 } da_span;
 
+// How the figures are told: over how many seconds, how often, and what all captures that are being
+// recorded run together: they share the machine.
+typedef struct da_look {
+    double window_s, hz, machine_runs_per_s;
+} da_look;
 // One element of "captures".
-void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, double hz);
+void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, const da_look *look);
+// What the capture runs now; 0 where nothing is being recorded.
+double da_view_recorded_per_s(da_live *l, double window_s);
 void da_view_sessions(cm_json *j, da_live *l, uint32_t capture);
 
 // Whole documents. CM_NOT_FOUND: there is no such session or run.

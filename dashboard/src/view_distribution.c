@@ -9,7 +9,7 @@
 
 typedef struct bins {
     unsigned count;
-    uint64_t runs, from_ns, width_ns;
+    uint64_t runs, from_ns, width_ns, max_ns;
     uint64_t counts[MOST_BINS];
 } bins;
 
@@ -23,6 +23,7 @@ static void lay_out(bins *b, uint64_t min_ns, uint64_t p99_ns)
 static void count_all(bins *b, const cm_histogram *h)
 {
     b->runs = h->count;
+    b->max_ns = h->max;
     lay_out(b, h->min, cm_histogram_percentile(h, 990000));
     for (unsigned i = 0; i < b->count; i++) {
         uint64_t low = b->from_ns + i * b->width_ns;
@@ -37,6 +38,7 @@ static void count_window(bins *b, const da_live *l, const da_session *s, double 
     da_window w = da_window_of(l, s, window_s);
     size_t n = da_window_durations(l, s, window_s, durations);
     b->runs = n;
+    b->max_ns = (uint64_t)w.max_ns;
     lay_out(b, (uint64_t)w.min_ns, (uint64_t)w.p99_ns);
     for (size_t i = 0; i < n; i++) {
         uint64_t bin = ((uint64_t)durations[i] - b->from_ns) / b->width_ns;
@@ -44,7 +46,7 @@ static void count_window(bins *b, const da_live *l, const da_session *s, double 
     }
 }
 
-static void write_bins(cm_json *j, const bins *b, uint64_t max_ns)
+static void write_bins(cm_json *j, const bins *b)
 {
     unsigned count = b->runs ? b->count : 0;
     da_key_array(j, "from_us");
@@ -54,7 +56,7 @@ static void write_bins(cm_json *j, const bins *b, uint64_t max_ns)
     da_key_array(j, "to_us");
     for (unsigned i = 0; i < count; i++) {
         uint64_t to = b->from_ns + (i + 1) * b->width_ns;
-        cm_json_number(j, da_us((double)(i + 1 == count && max_ns > to ? max_ns : to)), 3);
+        cm_json_number(j, da_us((double)(i + 1 == count && b->max_ns > to ? b->max_ns : to)), 3);
     }
     cm_json_end(j);
     da_key_array(j, "count");
@@ -92,7 +94,7 @@ cm_status da_view_distribution(cm_json *j, da_live *l, uint32_t capture, const d
     da_key_int(j, "session", s->id);
     da_key_number(j, "window_s", q->has_window ? q->window_s : DA_NONE, 3);
     da_key_uint(j, "runs", b.runs);
-    write_bins(j, &b, s->latencies.max);
+    write_bins(j, &b);
     cm_json_end(j);
     da_unlock(l);
     return CM_OK;

@@ -162,6 +162,15 @@ static double rate_at(const da_counter *c, const grid *g, int64_t index)
     return (now - before) / g->step_s;
 }
 
+// Both are of one source, and only what changed was told.
+static int64_t rate_until(const da_live *l, const da_counter *c, const da_counter *kernel,
+                          const grid *g)
+{
+    int64_t until = da_counter_until(l, c, g->tier);
+    int64_t other = kernel ? da_counter_until(l, kernel, g->tier) : until;
+    return other > until ? other : until;
+}
+
 static void counter(cm_json *j, const da_live *l, const da_counter *c, const grid *g)
 {
     char shown_name[120], shown_unit[120];
@@ -183,10 +192,12 @@ static void counter(cm_json *j, const da_live *l, const da_counter *c, const gri
     da_key_count(j, "number", c->number);
     da_key_text(j, "subject", da_text(l, c->subject));
     da_key_array(j, "values");
+    int64_t until = c->total ? rate_until(l, c, kernel, g) : INT64_MAX;
     for (int64_t i = 0; i < g->count; i++) {
         int64_t index = g->first + i;
-        double value = c->total ? rate_at(c, g, index) + rate_at(kernel, g, index)
-                                : da_level_at(c, g->tier, index, false);
+        double value = index > until ? DA_NONE
+                       : c->total    ? rate_at(c, g, index) + rate_at(kernel, g, index)
+                                     : da_level_at(c, g->tier, index, false);
         cm_json_number(j, seconds ? value * 100 : value, 3);
     }
     cm_json_end(j);

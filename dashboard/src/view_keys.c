@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "view_keys.h"
 
+#include "analysis/ops.h"
+
 #include <string.h>
+
+#define RATE_STEPS 10 // that a rate is taken over at least: a second
 
 void da_key_number(cm_json *j, const char *key, double value, int decimals)
 {
@@ -43,6 +47,27 @@ void da_key_text(cm_json *j, const char *key, const char *text)
 {
     cm_json_key(j, key);
     cm_json_string(j, text);
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+void da_key_op_type(cm_json *j, const char *op_type, const char *class_name, const char *domain)
+{
+    an_op_type_text by_class;
+    an_op_type t;
+    an_op_type_split(an_op_type_shown(or_empty(op_type), or_empty(class_name), &by_class),
+                     or_empty(domain), &t);
+    da_key_text(j, "op_type", or_null(t.type));
+    da_key_text(j, "op_type_source", or_null(t.source));
+    da_key_text(j, "domain", or_null(t.domain));
 }
 
 void da_key_bool(cm_json *j, const char *key, bool value)
@@ -95,6 +120,12 @@ const char *da_state_name(da_state state)
 const char *da_process_state(const da_process *p)
 {
     return !p->ended ? "running" : p->reason == 1 ? "detached" : "exited";
+}
+
+const char *da_how_name(int64_t how)
+{
+    static const char *const names[] = {"launched", "attached", "child", "found", "watched"};
+    return how >= 0 && how <= DA_HOW_WATCHED ? names[how] : names[3];
 }
 
 const char *da_about_name(int64_t about)
@@ -168,18 +199,35 @@ double da_level_at(const da_counter *c, size_t tier, int64_t index, bool total)
     const da_level *level = da_ring_at(steps, low - 1);
     if (!level->known)
         return DA_NONE;
-    return level->index == index && !total ? level->mean : level->last;
+    if (!total)
+        return level->index == index ? level->mean : level->last;
+    const da_level *next = low < steps->count ? da_ring_at(steps, low) : NULL;
+    int64_t begin = next ? next->index - (int64_t)next->spread : index; // of the way to the next
+    if (!next || !next->known || index <= begin)
+        return level->last;
+    return level->last +
+           (next->last - level->last) * (double)(index - begin) / (double)next->spread;
+}
+
+// A value that has not come by then is the old one: equal ones are not told.
+int64_t da_counter_until(const da_live *l, const da_counter *c, size_t tier)
+{
+    const da_level *newest = da_ring_newest(&c->tiers[tier].steps);
+    int64_t now = l->now_ns / da_tier_ns[tier];
+    int64_t due = now - da_interval_steps(l, c, tier) + 1;
+    return !newest || newest->index < due ? due : newest->index < now ? newest->index : now;
 }
 
 double da_counter_rate(const da_live *l, const da_counter *c)
 {
     if (!c || !c->known || !c->tiers[0].steps.count)
         return DA_NONE;
-    int64_t now = l->now_ns / da_tier_ns[0];
+    int64_t until = da_counter_until(l, c, 0), interval = da_interval_steps(l, c, 0);
+    int64_t since = until - (interval > RATE_STEPS ? interval : RATE_STEPS);
     const da_level *oldest = da_ring_at(&c->tiers[0].steps, 0);
-    int64_t since = now - 10 > oldest->index ? now - 10 : oldest->index;
-    double change = da_level_at(c, 0, now, true) - da_level_at(c, 0, since, true);
-    return now > since ? change / ((double)(now - since) * da_seconds(da_tier_ns[0])) : DA_NONE;
+    since = since > oldest->index ? since : oldest->index;
+    double change = da_level_at(c, 0, until, true) - da_level_at(c, 0, since, true);
+    return until > since ? change / ((double)(until - since) * da_seconds(da_tier_ns[0])) : DA_NONE;
 }
 
 double da_cpu_percent(const da_live *l, int64_t about, int64_t process, int64_t number)

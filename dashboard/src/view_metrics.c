@@ -77,7 +77,7 @@ static void last_run(cm_json *j, const da_live *l, const da_session *s)
     da_key_number(j, "end_utc_ms", l->has_utc ? utc_ms(l, r->begin_ns + r->duration_ns) : DA_NONE,
                   3);
     da_key_int(j, "status", r->status);
-    da_key_uint(j, "ops", r->ops);
+    da_key_uint(j, "ops", da_run_op_count(s, r->run));
     cm_json_end(j);
 }
 
@@ -163,6 +163,7 @@ static void processes(cm_json *j, da_live *l)
         da_key_int(j, "process", p->id);
         da_key_int(j, "pid", p->pid);
         da_key_text(j, "program", da_file_name(da_text(l, p->program)));
+        da_key_text(j, "how", da_how_name(p->how));
         da_key_text(j, "state", da_process_state(p));
         da_key_number(j, "exit_code", p->ended && p->reason != 1 ? (double)p->exit_code : DA_NONE,
                       0);
@@ -228,6 +229,34 @@ static double machine_now(const da_live *l, const char *name)
     return da_counter_now(da_counter_find(l, name, DA_MACHINE, -1, -1));
 }
 
+static bool is_recorded(const da_live *l)
+{
+    return !l->replay && l->state != DA_ENDED;
+}
+
+static bool was_made(const da_session *s)
+{
+    return s->facts[TM_session_status] == 0;
+}
+
+double da_view_recorded_per_s(da_live *l, double window_s)
+{
+    double sum = 0;
+    da_lock(l);
+    for (size_t i = 0; i < l->session_count && is_recorded(l); i++)
+        sum += was_made(l->sessions[i]) ? da_window_throughput(l, l->sessions[i], window_s) : 0;
+    da_unlock(l);
+    return sum;
+}
+
+// What the machine's power goes to: all that is recorded on it. A recording may be of another one.
+static double machine_runs(const da_live *l, double own_per_s, double recorded_per_s)
+{
+    if (l->replay)
+        return own_per_s;
+    return is_recorded(l) && recorded_per_s > 0 ? recorded_per_s : own_per_s + recorded_per_s;
+}
+
 static void machine(cm_json *j, const da_live *l, double runs_per_s)
 {
     double sum = 0;
@@ -246,13 +275,14 @@ static void machine(cm_json *j, const da_live *l, double runs_per_s)
     da_key_number(j, "power_w", watts, 2);
     da_key_number(j, "energy_j", da_counter_now(energy), 3);
     da_key_number(j, "temperature_c", machine_now(l, "temperature"), 1);
+    da_key_number(j, "throughput_per_s", runs_per_s, 2);
     da_key_number(j, "energy_per_inference_j", runs_per_s > 0 ? watts / runs_per_s : DA_NONE, 6);
     cm_json_end(j);
 }
 
 // -------------------------------------------------------------------------------------- the whole
 
-void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, double hz)
+void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, const da_look *look)
 {
     double runs_per_s = 0;
     da_lock(l);
@@ -271,16 +301,16 @@ void da_view_metrics(cm_json *j, da_live *l, uint32_t capture, double window_s, 
     da_key_number(j, "overhead_per_run_us",
                   l->overhead_ns >= 0 ? da_us((double)l->overhead_ns) : DA_NONE, 3);
     da_key_object(j, "rates");
-    da_key_number(j, "hz", hz, 2);
+    da_key_number(j, "hz", look->hz, 2);
     da_key_number(j, "counters_hz", l->counters_hz > 0 ? l->counters_hz : DA_NONE, 2);
     cm_json_end(j);
     processes(j, l);
     da_key_array(j, "sessions");
     for (size_t i = 0; i < l->session_count; i++)
-        if (l->sessions[i]->facts[TM_session_status] == 0) // else it was never made
-            runs_per_s += session(j, l, l->sessions[i], window_s);
+        if (was_made(l->sessions[i]))
+            runs_per_s += session(j, l, l->sessions[i], look->window_s);
     cm_json_end(j);
-    machine(j, l, runs_per_s);
+    machine(j, l, machine_runs(l, runs_per_s, look->machine_runs_per_s));
     cm_json_end(j);
     da_unlock(l);
 }

@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static const char *how_name(int64_t how)
-{
-    static const char *const names[] = {"launched", "attached", "child", "found"};
-    return how >= 0 && how < 4 ? names[how] : names[3];
-}
-
 // The parts of a joined text.
 static void parts(cm_json *j, const char *key, const char *text, char separator)
 {
@@ -56,7 +50,7 @@ static void process(cm_json *j, const da_live *l, const da_process *p)
     da_key_id(j, "parent", p->parent);
     da_key_int(j, "pid", p->pid);
     da_key_text(j, "program", da_text(l, p->program));
-    da_key_text(j, "how", how_name(p->how));
+    da_key_text(j, "how", da_how_name(p->how));
     da_key_text(j, "state", da_process_state(p));
     da_key_number(j, "exit_code", p->ended && p->reason != 1 ? (double)p->exit_code : DA_NONE, 0);
     cm_json_end(j);

@@ -78,6 +78,8 @@ static bool any_arena(const da_live *l)
     return false;
 }
 
+#define FROM_OUTSIDE "The process is watched from outside (--no-hooks), where this can't be seen."
+
 static void missing(cm_json *j, const da_live *l)
 {
     static const struct {
@@ -100,11 +102,13 @@ static void missing(cm_json *j, const da_live *l)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!da_counter_find(l, wanted[i].counter, wanted[i].about, -1, -1))
             missing_item(j, wanted[i].what, wanted[i].why, "ortscope doctor");
+    bool outside = l->process_count && l->processes[0].how == DA_HOW_WATCHED;
     if (!l->kernel_count)
-        missing_item(j, "operators", "No operator was recorded.", "ortscope attach --ops all PID");
+        missing_item(j, "operators", outside ? FROM_OUTSIDE : "No operator was recorded.",
+                     outside ? "ortscope attach PID" : "ortscope attach --ops all PID");
     if (!any_arena(l))
-        missing_item(j, "arena", "Nothing told of the memory of sessions.",
-                     "ortscope attach --alloc stats PID");
+        missing_item(j, "arena", outside ? FROM_OUTSIDE : "Nothing told of the memory of sessions.",
+                     outside ? "ortscope attach PID" : "ortscope attach --alloc stats PID");
     cm_json_end(j);
 }
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BEHIND 64u // runs that are tried for one whose operators are all there
-
 static int64_t to_ns(const da_live *l, double s)
 {
     double at = s < 0 ? da_seconds(l->now_ns) + s : s;
@@ -15,31 +13,38 @@ static int64_t to_ns(const da_live *l, double s)
 
 // ----------------------------------------------------------------------------------- what is meant
 
-// The newest run of the session whose operators have come; any run if none has; NULL without runs.
-static const da_run *newest_run(const da_session *s)
+// The newest run of the session whose operators have come, however many runs have none (--ops
+// sample, slow); NULL if none has.
+static const da_run *newest_with_ops(const da_session *s)
 {
-    size_t back = s->recent.count < MOST_BEHIND ? s->recent.count : MOST_BEHIND;
-    for (size_t i = 1; i <= back; i++) {
-        const da_run *r = da_ring_at(&s->recent, s->recent.count - i);
-        if (r->ops)
+    for (size_t i = s->recent.count; i > 0; i--) {
+        const da_run *r = da_ring_at(&s->recent, i - 1);
+        if (da_run_op_count(s, r->run))
             return r;
     }
-    return da_ring_newest(&s->recent);
+    return s->with_ops.run ? &s->with_ops : NULL;
 }
 
-static bool choose_newest(const da_live *l, da_wanted *w)
+static const da_run *newest_of(const da_session *s, bool with_ops)
+{
+    return with_ops ? newest_with_ops(s) : da_ring_newest(&s->recent);
+}
+
+static bool choose_newest(const da_live *l, da_wanted *w, bool with_ops)
 {
     const da_run *newest = NULL;
+    int64_t found = w->session;
     for (size_t i = 0; i < l->session_count; i++) {
-        const da_run *r = newest_run(l->sessions[i]);
-        if (!r || (w->has_session && l->sessions[i]->id != w->session))
-            continue;
-        if (newest && r->begin_ns + r->duration_ns <= newest->begin_ns + newest->duration_ns)
+        const da_session *s = l->sessions[i];
+        const da_run *r = w->has_session && s->id != w->session ? NULL : newest_of(s, with_ops);
+        if (!r ||
+            (newest && r->begin_ns + r->duration_ns <= newest->begin_ns + newest->duration_ns))
             continue;
         newest = r;
         w->run = r->run;
-        w->session = l->sessions[i]->id;
+        found = s->id;
     }
+    w->session = found;
     w->has_session = w->has_session || newest;
     return newest;
 }
@@ -70,7 +75,7 @@ static cm_status choose(const da_live *l, const da_span *q, da_wanted *out)
     }
     out->one_run = true;
     out->run = q->run;
-    if (!q->has_run && !choose_newest(l, out))
+    if (!q->has_run && !choose_newest(l, out, true) && !choose_newest(l, out, false))
         return cm_fail(CM_NOT_FOUND, "There was no run yet.");
     if (q->has_run && !q->has_session)
         choose_session(l, out);
@@ -79,17 +84,23 @@ static cm_status choose(const da_live *l, const da_span *q, da_wanted *out)
 
 // -------------------------------------------------------------------------------------- in memory
 
-static void take_runs(da_timeline *t, const da_session *s, const da_wanted *w, uint64_t *ops)
+// False where operators of the run are no longer in memory.
+static bool take_run(da_timeline *t, const da_session *s, const da_run *r, const da_wanted *w)
 {
-    for (size_t i = 0; i < s->recent.count; i++) {
-        const da_run *r = da_ring_at(&s->recent, i);
-        if (!da_timeline_wants(w, s->id, r->run, r->begin_ns, r->duration_ns))
-            continue;
-        const da_timeline_run run = {s->id,          r->run,    r->thread,   r->begin_ns,
-                                     r->duration_ns, r->status, r->in_flight};
-        da_timeline_add_run(t, &run);
-        *ops += r->ops;
-    }
+    if (!da_timeline_wants(w, s->id, r->run, r->begin_ns, r->duration_ns))
+        return true;
+    const da_timeline_run run = {s->id,          r->run,    r->thread,   r->begin_ns,
+                                 r->duration_ns, r->status, r->in_flight};
+    da_timeline_add_run(t, &run);
+    return r->run > s->ops_gone;
+}
+
+static bool take_runs(da_timeline *t, const da_session *s, const da_wanted *w)
+{
+    bool whole = !s->with_ops.run || take_run(t, s, &s->with_ops, w);
+    for (size_t i = 0; i < s->recent.count && whole; i++)
+        whole = take_run(t, s, da_ring_at(&s->recent, i), w);
+    return whole;
 }
 
 static void take_ops(da_timeline *t, const da_live *l, const da_session *s)
@@ -127,13 +138,14 @@ static void take_kernels(da_timeline *t, const da_live *l)
         const da_timeline_kernel kernel = {.id = k->id,
                                            .node = k->node,
                                            .op_type = k->op_type,
+                                           .kernel_class = k->kernel_class,
                                            .domain = k->domain,
                                            .provider = k->provider,
                                            .submits = k->submits};
         da_timeline_set_kernel(t, &kernel);
         take_tensors(t, l, k);
+        t->tensors_missing = t->tensors_missing || k->tensors_missing;
     }
-    t->tensors_missing = t->tensors_missing || l->tensors_missing;
 }
 
 // Whether memory reaches back to the begin of a span.
@@ -145,18 +157,15 @@ static bool reaches_back(const da_session *s, const da_wanted *w)
 
 static bool from_memory(da_timeline *t, const da_live *l, const da_wanted *w)
 {
-    uint64_t ops = 0;
     for (size_t i = 0; i < l->session_count; i++) {
         if (w->has_session && l->sessions[i]->id != w->session)
             continue;
-        if (!w->one_run && !reaches_back(l->sessions[i], w))
+        if ((!w->one_run && !reaches_back(l->sessions[i], w)) || !take_runs(t, l->sessions[i], w))
             return false;
-        take_runs(t, l->sessions[i], w, &ops);
         take_ops(t, l, l->sessions[i]);
     }
     take_kernels(t, l);
-    return (!w->one_run || da_timeline_run_count(t)) &&
-           t->ops.len / sizeof(da_timeline_op) + t->left_out >= ops;
+    return !w->one_run || da_timeline_run_count(t);
 }
 
 static const char *text_in_memory(const void *context, int64_t id)

@@ -76,13 +76,25 @@ static double count_runs(da_window *w, const da_live *l, const da_session *s, in
     return seconds;
 }
 
+static double throughput(const da_window *w, double seconds)
+{
+    return seconds > 0 ? (double)(w->runs - w->failed) / seconds : 0;
+}
+
+double da_window_throughput(const da_live *l, const da_session *s, double window_s)
+{
+    da_window w = {0};
+    double seconds = count_runs(&w, l, s, begin_of(l, window_s));
+    return throughput(&w, seconds);
+}
+
 da_window da_window_of(const da_live *l, const da_session *s, double window_s)
 {
     da_window w = {0};
     int64_t durations[DA_RUNS];
     double sum = 0, seconds = count_runs(&w, l, s, begin_of(l, window_s));
     size_t n = da_window_durations(l, s, window_s, durations);
-    w.throughput_per_s = seconds > 0 ? (double)(w.runs - w.failed) / seconds : 0;
+    w.throughput_per_s = throughput(&w, seconds);
     for (size_t i = 0; i < n; i++) {
         double ns = (double)durations[i];
         w.min_ns = i == 0 || ns < w.min_ns ? ns : w.min_ns;

@@ -3,6 +3,17 @@
 #ifdef _WIN32
 #include "patient_select.h"
 #define select da_patient_select
+
+#define DRAIN_MS 2000u
+
+// While a connection is closed (deps.cmake puts this into CivetWeb): *begin is 0 at first.
+static int da_may_go_on(unsigned long long *begin)
+{
+    unsigned long long now = GetTickCount64();
+    if (!*begin)
+        *begin = now;
+    return now - *begin < DRAIN_MS;
+}
 #endif
 #include "civetweb.c"
 
@@ -11,6 +22,11 @@
 long long da_connection_socket(const struct mg_connection *c)
 {
     return (long long)c->client.sock;
+}
+
+struct da_tls_link *da_connection_tls(const struct mg_connection *c)
+{
+    return c->ssl;
 }
 
 bool da_connection_overflowed(const struct mg_connection *c)

@@ -4,9 +4,12 @@
 
 #include <stdbool.h>
 
+struct da_tls_link;
 struct mg_connection;
 
 // Borrowed; of Windows' handles the lower 32 bits count.
 long long da_connection_socket(const struct mg_connection *c);
+// Borrowed; NULL: it is not encrypted.
+struct da_tls_link *da_connection_tls(const struct mg_connection *c);
 // Whether the header did not fit.
 bool da_connection_overflowed(const struct mg_connection *c);

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from dashboard_page import HOSTILE, SETTLED, value
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
 import certificates  # noqa: E402
 import client as live  # noqa: E402
+from ports import free_port  # noqa: E402
 
 
 class Served:
@@ -190,6 +190,7 @@ class Tests(checks.Tests):
             page.evaluate("window.asked = performance.getEntriesByType('resource').length")
             # Right after the tables came: the next ones would be asked for in a second.
             page.wait_for("performance.getEntriesByType('resource').length > window.asked")
+            self.server_ends()
             served.process.terminate()
             page.wait_for("document.querySelector('#state').innerText.includes('has ended; this is')")
             in_all = page.text("#gauges").split(" runs in all")[0].split("; ")[-1]
@@ -199,8 +200,7 @@ class Tests(checks.Tests):
             self.equal(page.evaluate("document.querySelector('#export').disabled"), True)
 
     def test_a_restarted_ortscope_is_found_with_its_new_token(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = str(free.getsockname()[1])  # not the usual one, which another test may take meanwhile
+        port = str(free_port())  # not the usual one, which another test may take meanwhile
         with self.served("ops.ortl", "--speed", "max", "--port", port) as served:
             page = self.open(served)
         with self.served("ops.ortl", "--speed", "max", "--port", port) as served:

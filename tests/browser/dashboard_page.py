@@ -61,3 +61,8 @@ class Tests(checks.Tests):
         """As a person does: the select changes and says so."""
         page.evaluate(f"(() => {{ const s = document.querySelector({json.dumps(selector)}); "
                       f"s.value = {json.dumps(option)}; s.dispatchEvent(new Event('change')); }})()")
+
+    def told_by(self, page, key):
+        """What is told of the operator that a key goes to."""
+        page.press(key)
+        return page.text("#timeline-details")

@@ -16,17 +16,33 @@ const model = (s) => String(s.model ?? '').split(/[\\/]/).pop();
 
 // ------------------------------------------------------------------------------ page against API
 
+// Runs under way when the newest of these sessions' runs began, and the most at once; written anew, not
+// gauges.js's own: [now, most].
+function inFlight(sessions, capture, window_s) {
+    const last = sessions.filter((s) => s.last_run).sort((a, b) => b.last_run.begin_s - a.last_run.begin_s)[0];
+    if (!last) return [0, 0];
+    const at = last.last_run.begin_s, seconds = last.last_run.duration_us / 1e6;
+    const runs = (s) => s.recent_runs.begin_s.map((from, i) => ({from, to: from + s.recent_runs.duration_us[i] / 1e6 - 1e-6}));
+    const all = sessions.flatMap(runs).filter((r) => r.to >= capture.time_s - window_s);
+    const others = sessions.filter((s) => s !== last).flatMap(runs).filter((r) => r.from <= at && at < r.to).length;
+    const idle = capture.state === 'ended' || capture.time_s > at + seconds + Math.max(1, 2 * seconds);
+    const now = idle ? 0 : last.in_flight + others;
+    const atOnce = all.map((r) => all.filter((e) => e.from <= r.from && r.from <= e.to || e === r).length);
+    return [now, Math.max(now, ...atOnce, ...sessions.map((s) => s.window.in_flight_max ?? 0))];
+}
+
 // What the six gauges must show of these sessions, as gauges.js says it.
-function gaugesWrong(gauges, sessions, window_s) {
+function gaugesWrong(gauges, sessions, capture, window_s) {
+    const [inFlightNow, mostInFlight] = inFlight(sessions, capture, window_s);
     const sum = (pick) => sessions.reduce((n, s) => n + (pick(s) ?? 0), 0);
     const slowest = (p) => sessions.reduce((a, s) => Math.max(a ?? 0, s.window.latency_us?.[p] ?? 0) || a, null);
     const list = [['throughput', gauges.throughput.value, sum((s) => s.window.throughput_per_s)],
                   ...['p50', 'p95', 'p99'].map((p) => [p, gauges[p].value, slowest(p)]),
                   ['failures', gauges.failures.value, sum((s) => s.failed_runs)],
-                  ['in flight', gauges.in_flight.value, sum((s) => s.in_flight)],
+                  ['in flight', gauges.in_flight.value, inFlightNow],
                   ['runs', /; ([\d,]+) runs in all/.exec(gauges.throughput.more)?.[1], sum((s) => s.runs)],
                   ['window', /last (\d+) s/.exec(gauges.throughput.more)?.[1], window_s],
-                  ['most in flight', /at most ([\d,]+) in/.exec(gauges.in_flight.more)?.[1], sum((s) => s.window.in_flight_max)]];
+                  ['most in flight', /at most ([\d,]+) in/.exec(gauges.in_flight.more)?.[1], mostInFlight]];
     if (sessions.length === 1)
         for (const p of ['p50', 'p95', 'p99'])
             list.push([`overall ${p}`, gauges[p].more.replace('overall ', ''), sessions[0].total.latency_us?.[p]]);
@@ -58,7 +74,7 @@ const PANELS = {
     cpu: (text, c) => [/process (.*) of a core/, /machine (.*)/].every((part, i) => shows(
         part.exec(text)?.[1], [c.processes[0].cpu_percent, c.system.cpu_percent][i])),
     arenas: (text, c) => ['held', 'in use'].every((name, i) => shows(new RegExp(`${name} ([^,]*)`).exec(text)?.[1],
-        c.sessions.reduce((n, s) => n + (s.memory?.[['held_bytes', 'in_use_bytes'][i]] ?? 0), 0))),
+        c.sessions.reduce((n, s) => n + (s.ended ? 0 : s.memory?.[['held_bytes', 'in_use_bytes'][i]] ?? 0), 0))),
 };
 
 export const ofSession = (sessions, chosen) => sessions.filter((s) => !chosen || s.session === chosen);
@@ -66,7 +82,7 @@ export const ofSession = (sessions, chosen) => sessions.filter((s) => !chosen ||
 // Gauges and charts while everything moves. chosen: a session's number, 0: all.
 export async function compareMoving(page, chosen = 0) {
     let seen;
-    const close = () => page.captures().map((c) => gaugesWrong(seen.gauges, ofSession(c.sessions, chosen), 5))
+    const close = () => page.captures().map((c) => gaugesWrong(seen.gauges, ofSession(c.sessions, chosen), c, 5))
         .reduce((a, b) => (a && a.length <= b.length ? a : b), null);
     seen = await page.seen();
     await until(`gauges are those of a message (${chosen ? `session ${chosen}` : 'all'})`,
@@ -98,7 +114,7 @@ async function compareQuiet(page) {
             const providers = facts.captures[0].sessions.flatMap((s) => s.providers ?? []);
             return [
                 ...wrong([['failures', seen.gauges.failures.value, sum((s) => s.failed_runs)],
-                          ['in flight', seen.gauges.in_flight.value, sum((s) => s.in_flight)],
+                          ['in flight', seen.gauges.in_flight.value, inFlight(now.sessions, now, 5)[0]],
                           ['runs in all', /; ([\d,]+) runs/.exec(seen.gauges.throughput.more)?.[1], sum((s) => s.runs)]]),
                 ...sessionsWrong(seen.sessions, now.sessions), ...opsWrong(seen, ops),
                 ...(seen.target.includes(`pid ${now.processes[0].pid} · live`) ? [] : [seen.target]),
@@ -114,15 +130,24 @@ async function compareQuiet(page) {
 
 // ------------------------------------------------------------------------------------------ the end
 
-// The page's summary against the file's. Percentiles of the live figures come from buckets of 0.2 %.
-function compareWithFile(seen) {
-    const file = summaryOf(o.ortscope, o.trace);
+const END_US = 5e6; // what the last rows may be apart from the moment at which the live view was told the end
+
+// The page's summary against the file's. Percentiles of the live figures come from buckets of 0.2 %. The newest
+// measurement of the overhead is told live, the median of all in the file's summary: both know it or neither does.
+function compareWithFile(seen, last) {
+    const file = summaryOf(o.ortscope, o.trace), fact = (name) => seen.summary[`sum-${name}`] ?? '';
+    check('time of page and summary', Math.abs((read(fact('time'))?.[0] ?? NaN) - file.duration_s * 1e6) <= END_US,
+          [fact('time'), file.duration_s]);
+    check('overhead of page and last message', shows(fact('overhead'), last?.overhead_per_run_us), [fact('overhead'), last?.overhead_per_run_us]);
+    same('overhead is known to page and summary', fact('overhead') !== '–', file.overhead.per_run_ns !== null);
     same('sessions of page and summary', Object.keys(seen.summary).filter((k) => k.startsWith('sum-runs')).sort(),
          file.sessions.map((s) => `sum-runs-${s.id}`).sort());
     same('rows of the table of sessions', seen.sessions.length, file.sessions.length);
     for (const s of file.sessions) {
         const at = (name) => seen.summary[`sum-${name}-${s.id}`] ?? '';
         check(`session ${s.id}: runs of page and summary`, shows(at('runs').split(', ')[0], s.runs), [at('runs'), s.runs]);
+        check(`session ${s.id}: throughput of page and summary`, shows(at('rate'), s.throughput_per_s, 0.001),
+              [at('rate'), s.throughput_per_s]);
         check(`session ${s.id}: slowest of page and summary`, shows(at('max'), s.latency_us.max), [at('max'), s.latency_us.max]);
         const told = at('latency').split(', ');
         ['p50', 'p95', 'p99'].forEach((p, i) => check(`session ${s.id}: ${p} of page and summary`,
@@ -138,7 +163,7 @@ function compareWithFile(seen) {
 }
 
 // After ortscope has ended the page can only fail to reach it; nothing else may go wrong.
-const strange = (page) => page.errors.filter((e) => !/ERR_CONNECTION_|ERR_SOCKET_|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE|WebSocket/.test(e));
+const strange = (page) => page.errors.filter((e) => !/ERR_CONNECTION_|ERR_SOCKET_|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE|ERR_CONTENT_LENGTH|WebSocket/.test(e));
 
 async function atTheEnd(page, sentence) {
     await until(`the banner says it: ${sentence}`, async () => new RegExp(sentence).test((await page.seen()).state), async () => (await page.seen()).state);
@@ -146,7 +171,7 @@ async function atTheEnd(page, sentence) {
     await until('ortscope has ended, the page stays', async () => (await page.seen()).notes.includes('ortscope has ended too'),
                 async () => (await page.seen()).notes);
     const seen = await page.seen();
-    compareWithFile(seen);
+    compareWithFile(seen, page.captures().at(-1));
     check('the numbers are said to be the last ones', seen.state.includes('The numbers are the last ones.'), seen.state);
     check('operators stay', seen.ops.length > 5 && read(seen.opsNumber.split(' ')[0])?.[0] > 0, seen.opsNumber);
     return seen;

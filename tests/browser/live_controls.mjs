@@ -46,6 +46,7 @@ async function rates(page) {
     await until('messages come faster than before', () => spanOf(page, 4) < 0.25, () => spanOf(page, 4)); // 10 Hz: 0.3
     await page.choose('#rate', '1');
     await until('1 Hz is asked for', () => page.sent.includes('{"hz":1}'));
+    await until('and messages are made at it', () => page.captures().at(-1)?.rates.hz === 1); // others were on their way
     const asked = page.received;
     await until('five more messages', () => page.received >= asked + 6);
     check('they come slowly', spanOf(page, 5) > 2, spanOf(page, 5)); // never faster, however busy the machine
@@ -71,7 +72,7 @@ async function windows(page) {
 async function sessions(page, o) {
     const all = (await page.api('metrics/current')).captures[0].sessions;
     same('the choice of sessions', await page.p.locator('#session option').allInnerTexts(),
-         ['all', ...all.map((s) => `${s.session} ${s.model ? s.model.split(/[\\/]/).pop() : `session ${s.session}`}`)]);
+         ['all', ...all.map((s) => `${s.session} ${s.model ? s.model.split(/[\\/]/).pop() : 'model not known'}`)]);
     for (const {session} of all) {
         await page.choose('#session', String(session));
         await until(`operators of session ${session} are asked for and shown`, async () => {
@@ -220,10 +221,14 @@ async function zoom(page) {
     await page.click('#zoom-fit');
     const whole = await page.view(), length = ([a, b]) => b - a;
     await page.p.locator('#timeline').scrollIntoViewIfNeeded();
-    const box = await page.p.locator('#timeline').boundingBox();
-    const [x, y] = [box.x + box.width / 2, box.y + 55];
-    await page.p.mouse.move(x, y);
-    await until('an operator under the pointer is told', async () => page.p.isVisible('#tip'));
+    let x = 0, y = 0;
+    await until('an operator under the pointer is told', async () => { // what is above may still grow and move it
+        const box = await page.p.locator('#timeline').boundingBox();
+        [x, y] = [box.x + box.width / 2, box.y + 55];
+        await page.p.mouse.move(x - 1, y);
+        await page.p.mouse.move(x, y);
+        return page.p.isVisible('#tip');
+    });
     check('with its time and thread', /[µmn]s, from .* of the run.*thread \d+/s.test(await page.p.innerText('#tip')), await page.p.innerText('#tip'));
     await page.p.mouse.wheel(0, -300);
     const near = await page.view();

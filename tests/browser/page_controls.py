@@ -61,13 +61,86 @@ class Controls(dashboard_page.Tests):
         script.document["captures"][0]["sessions"].append(scripted.session(2, "rec.onnx", 15000.0))
         with self.server(script=script) as server:
             page = self.open(server)
-            self.wait_text(page, "#gauges", "slowest: rec.onnx")
+            self.wait_text(page, "#gauges", "slowest: 2 rec.onnx")
             self.shows(page, "#gauge-throughput", "617 /s")
             self.choose(page, "#session", "1")
             self.wait_text(page, "#gauge-p50", "1.822 ms")
             self.wait_text(page, "#gauge-throughput", "411 /s")
             page.wait_for("performance.getEntriesByType('resource').some((e) => e.name.includes('/ops?') "
                           "&& e.name.includes('session=1'))")
+
+    def test_a_choice_outlasts_a_moment_without_its_session(self):
+        """A replay that is moved back begins with none; only the viewer, or another capture, chooses anew."""
+        script = scripted.two_sessions()
+        script.document["captures"][0].update(mode="replay", state="playing", duration_s=120.0, speed=1)
+        chosen = "document.querySelector('#session').value"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            page.expect("status of 404")  # one that goes while it is asked for
+            self.choose(page, "#session", "2")
+            self.wait_text(page, "#timeline-number", "run 500 of session 2")
+            page.click("#run-before")
+            self.wait_text(page, "#timeline-number", "run 499 of session 2")
+            both = script.document["captures"][0]["sessions"]
+            for left, rate in (([], "–"), (both[:1], "411 /s")):
+                script.change(lambda c: c.update(sessions=left))
+                self.shows(page, "#gauge-throughput", rate)
+                self.equal(page.text("#session option:checked"), "all")
+                seen = len(page.requests)
+                self.until(page, lambda: sum("/ops?" in r for r in page.requests[seen:]) >= 2)
+                self.ok(not any("/timeline?" in r for r in page.requests[seen:]), "the one that is not there")
+                script.change(lambda c: c.update(sessions=both))
+                page.wait_for(chosen + " === '2'")
+                self.shows(page, "#gauge-p50", "15.00 ms")
+                self.ok("run 499 of session 2" in page.text("#timeline-number"), page.text("#timeline-number"))
+                self.equal(page.attribute("#run-latest", "aria-pressed"), "false")
+            self.choose(page, "#session", "")
+            script.change(lambda c: c.update(sessions=[]))
+            self.shows(page, "#gauge-throughput", "–")
+            script.change(lambda c: c.update(sessions=both))
+            self.shows(page, "#gauge-throughput", "617 /s")
+            self.equal(page.evaluate(chosen), "")
+            self.choose(page, "#session", "2")
+            other = dict(script.document["captures"][0], capture=2)
+            script.document = dict(script.document, captures=[other])
+            page.wait_for("document.querySelector('#capture').value === '2' && " + chosen + " === ''")
+            self.quiet(page, server)
+
+    def test_a_session_is_shown_on_a_page_that_stands_still(self):
+        script = scripted.two_sessions()
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#panel-throughput .legend", "rec.onnx")
+            page.click("#pause")
+            script.ops = dict(script.ops, calls=998877)
+            self.choose(page, "#session", "2")
+            self.wait_text(page, "#gauge-p50", "15.00 ms")
+            self.wait_text(page, "#panel-throughput .legend", "runs a second")
+            self.wait_text(page, "#timeline-number", "of session 2")
+            self.wait_text(page, "#ops-number", "998,877")
+            self.choose(page, "#window", "10")  # what it had before is asked for up to the moment at which it stands
+            page.wait_for("document.querySelector('#charts').dataset.from === '50'")
+            self.ok(any("from=50.000&to=60&" in r for r in page.requests), "as of then")
+            self.equal(page.text("#pause"), "Resume")
+            page.evaluate("localStorage.clear()")
+
+    def test_a_capture_that_somebody_paused_is_resumed(self):
+        script = scripted.Script()
+        script.document["captures"][0]["state"] = "paused"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#pause", "Resume")
+            page.click("#pause")
+            self.until(page, lambda: script.controls)
+            self.equal(script.controls, [{"action": "resume", "capture": 1}])
+            script.document["captures"][0]["state"] = "recording"
+            self.shows(page, "#pause", "Pause")
+            script.change(lambda c: c.update(state="paused"))
+            script.document["control"] = False  # who may only look stops and moves the page
+            self.shows(page, "#pause", "Pause")
+            page.click("#pause")
+            self.shows(page, "#pause", "Resume")
+            self.equal(len(script.controls), 1)
 
     def test_light_and_dark(self):
         with self.server() as server:
@@ -156,6 +229,34 @@ class Controls(dashboard_page.Tests):
             script.document["captures"][0]["state"] = "paused"
             self.wait_text(page, "#state", "The replay is paused.")
             self.equal(page.text("#pause"), "Resume")
+
+    def test_a_speed_that_is_not_offered_is_shown(self):
+        script = scripted.Script()
+        script.document["captures"][0].update(mode="replay", state="playing", duration_s=120.0, speed=5)
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#speed option:checked", "5×")
+            script.change(lambda c: c.update(speed=0))
+            self.shows(page, "#speed option:checked", "max")
+            script.change(lambda c: c.update(speed=2))
+            self.shows(page, "#speed option:checked", "2×")
+            self.equal(page.texts("#speed option"), ["0.1×", "0.5×", "1×", "2×", "5×", "10×", "100×", "max"])
+
+    def test_the_position_is_moved_step_by_step_with_the_keyboard(self):
+        script = scripted.Script()
+        script.document["captures"][0].update(mode="replay", state="playing", duration_s=120.0, speed=1)
+        with self.server(script=script) as server:
+            page = self.open(server)
+            page.evaluate("document.querySelector('#seek').focus()")
+            for count in (1, 2, 3):
+                page.press("ArrowRight")
+                self.until(page, lambda: len(script.controls) == count)
+            self.equal(page.focused(), "input#seek")
+            self.equal([c["action"] for c in script.controls], ["seek"] * 3)
+            script.document["captures"][0]["time_s"] = 90.0  # and what others do moves it
+            page.wait_for("document.querySelector('#seek').valueAsNumber === 90")
+            page.press(" ")
+            self.until(page, lambda: script.controls[-1]["action"] == "pause")
 
     def test_a_read_only_page_offers_no_control(self):
         script = scripted.Script()

@@ -78,10 +78,14 @@ class Manners(dashboard_page.Tests):
 
     def test_tables_fit_into_a_narrow_window(self):
         script = scripted.Script()
-        script.document["captures"][0]["sessions"].append(scripted.session(2, "recognition.onnx", 15000.0))
+        script.document["captures"][0]["sessions"].append(
+            dict(scripted.session(2, "recognition.onnx", 15000.0), runs=123456, failed_runs=98765))
         with self.server(script=script) as server:
             page = self.open(server, width=400)
             page.wait_for("document.querySelectorAll('#sessions tbody tr').length === 2")
+            # Which one fails is not told by its colour alone.
+            shown = page.evaluate("[...document.querySelectorAll('#sessions td')].filter((e) => e.checkVisibility()).map((e) => e.innerText)")
+            self.ok("98,765" in shown, shown)
             wide = page.evaluate("[...document.querySelectorAll('.scroll')].filter((e) => e.clientWidth && "
                                  "e.scrollWidth > e.clientWidth).map((e) => e.firstElementChild.id)")
             self.equal(wide, [], "tables that have to be moved sideways")

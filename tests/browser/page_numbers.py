@@ -4,8 +4,57 @@ import dashboard_page
 import scripted_server as scripted
 from dashboard_page import value
 
+# A history of everything, asked at these moments of a capture: [whether something came, step, points].
+GROWING_HISTORY = """async (moments) => {
+    const {History} = await import('/history.js');
+    let now_s;
+    const get = async (name, {from, step}) => {
+        const first = Math.max(Math.floor(from / step), Math.floor(now_s / step) - 2999), time_s = [];
+        for (let i = first; i * step <= now_s; i++) time_s.push(i * step);
+        return {step_s: step, time_s, sessions: [], counters: [], marks: [], outliers: []};
+    };
+    const history = new History(get), seen = [];
+    history.reset(0);
+    for (now_s of moments) {
+        const asked = history.update(1, now_s), during = history.time.length;
+        seen.push([await asked, history.step, history.time.length, during]);
+    }
+    return seen;
+}"""
+# Two requests, the second one queued, when another capture is shown: [captures asked for, what became of them].
+HISTORY_OF_ANOTHER = """async () => {
+    const {History} = await import('/history.js');
+    const asked = [];
+    const get = async (name, {capture}) => {
+        asked.push(capture);
+        await new Promise((done) => setTimeout(done, 50));
+        return {step_s: 0.1, time_s: [capture], sessions: [], counters: [], marks: [], outliers: []};
+    };
+    const history = new History(get);
+    const old = [history.update(1, 60), history.update(1, 60)];
+    await new Promise((done) => setTimeout(done)); // the first one is under way
+    history.reset(60);
+    const came = await Promise.all([...old, history.update(2, 60)]);
+    return [asked, came, history.time];
+}"""
+
 
 class Numbers(dashboard_page.Tests):
+    def test_a_long_history_is_never_empty_and_keeps_its_newest(self):
+        with self.server() as server:
+            page = self.open(server)
+            moments = [50, 240, 255, 256, 257, 2600, 2601, 2602, 25100, 25200, 25300]
+            seen = page.evaluate(f"({GROWING_HISTORY})({moments})")
+            self.equal([s[0] for s in seen], [True] * len(moments), "whether something came")
+            self.equal([s[1] for s in seen], [.1, .1, .1, 1, 1, 1, 10, 10, 10, 10, 10], "steps")
+            self.ok(all(s[3] > 0 for s in seen[1:]), f"never empty while it is asked for: {seen}")
+            self.equal([s[2] for s in seen[-3:]], [2500] * 3, "points of the longest step")
+
+    def test_what_was_queued_for_another_capture_is_not_asked(self):
+        with self.server() as server:
+            page = self.open(server)
+            self.equal(page.evaluate(f"({HISTORY_OF_ANOTHER})()"), [[1, 2], [False, False, True], [2]])
+
     def test_gauges_show_the_api_s_numbers(self):
         with self.server() as server:
             page = self.open(server)
@@ -21,6 +70,36 @@ class Numbers(dashboard_page.Tests):
             self.shows(page, "#gauge-failures", "12")
             self.shows(page, "#gauge-throughput", "12,346 /s")
             self.shows(page, "#gauge-in_flight", "7")
+            self.quiet(page, server)
+
+    def test_in_flight_is_what_ran_at_one_moment(self):
+        """Three sessions, 10 ms each: one after the other, then at once; then nothing runs, then it is over."""
+        def runs(begins, time_s=60.0):
+            def put(capture):
+                capture["time_s"] = time_s
+                for s, begin in zip(capture["sessions"], begins):
+                    s.update(in_flight=1)
+                    s["window"]["in_flight_max"] = 1
+                    s["last_run"].update(begin_s=begin, duration_us=10000.0)
+                    s["recent_runs"].update(run=[499, 500], begin_s=[begin - .03, begin], duration_us=[10000.0] * 2, status=[0, 0])
+            return put
+        most = "[data-gauge=in_flight] .more"
+        script = scripted.Script()
+        script.document["captures"][0]["sessions"] += [scripted.session(2, "b.onnx"), scripted.session(3, "c.onnx")]
+        script.change(runs([59.9, 59.91, 59.92]))
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#gauge-in_flight", "1")
+            self.shows(page, most, "at most 1 in 5 s")
+            script.change(runs([59.9, 59.904, 59.908]))
+            self.shows(page, "#gauge-in_flight", "3")
+            self.shows(page, most, "at most 3 in 5 s")
+            script.change(runs([59.9, 59.904, 59.908], 61.5))
+            self.shows(page, "#gauge-in_flight", "0")
+            script.change(runs([59.9, 59.904, 59.908]))
+            self.shows(page, "#gauge-in_flight", "3")
+            script.change(lambda c: c.update(state="ended"))
+            self.shows(page, "#gauge-in_flight", "0")
             self.quiet(page, server)
 
     def test_charts_have_their_numbers_in_text(self):
@@ -43,6 +122,75 @@ class Numbers(dashboard_page.Tests):
             self.wait_text(page, "#panel-distribution .legend", "571")
             server.script.more_runs = 1000
             self.wait_text(page, "#panel-distribution .legend", "1,571")
+
+    def test_no_two_lines_look_alike(self):
+        """Nine sessions of one model, two cores and two processes."""
+        script = scripted.Script()
+        script.document["captures"][0]["sessions"] = [scripted.session(i, "cls.onnx") for i in range(1, 10)]
+        script.counters.append(scripted.counter("cpu_percent", "process", None, 50, 2))
+        with self.server(script=script) as server:
+            page = self.open(server)
+            for panel, lines in (("throughput", 9), ("latency", 10), ("cpu", 4)):
+                swatches = (f"[...document.querySelectorAll('#panel-{panel} .legend .swatch')].map("
+                            "(e) => getComputedStyle(e).background)")
+                page.wait_for(f"{swatches}.length === {lines}")
+                self.equal(len(set(page.evaluate(swatches))), lines, f"looks of {panel}")
+                names = page.texts(f"#panel-{panel} .legend .swatch + span")
+                self.equal(len(set(names)), lines, f"names of {panel}: {names}")
+            self.wait_text(page, "#panel-throughput .legend", "3 cls.onnx")
+            self.wait_text(page, "#panel-latency .legend", "3 cls.onnx p50")
+            self.wait_text(page, "#gauges", "slowest: 1 cls.onnx")
+            self.wait_text(page, "#panel-distribution .number", "9 cls.onnx: most between")
+            buttons = page.texts(".outliers button")
+            self.ok(len(set(buttons)) == 4 and all(" cls.onnx, run 441: 7.290 ms" in b for b in buttons), buttons)
+            script.change(lambda c: c.update(state="ended"))
+            page.wait_for("!document.querySelector('#summary').hidden")
+            facts = page.texts("#summary-facts dt")
+            self.equal(len(set(facts)), len(facts), f"names of facts: {facts}")
+            self.choose(page, "#session", "3")  # alone it needs none
+            self.shows(page, ".outliers button", "run 441: 7.290 ms")
+
+    def test_arenas_of_sessions_that_have_ended_do_not_count(self):
+        script = scripted.two_sessions()
+        held = "document.querySelector('#panel-arenas .legend').innerText.match(/held\\s+(\\d.*B)/)?.[1]"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#panel-arenas .number", "held 6.318 MB, in use 1.099 MB")
+            page.wait_for(held + " === '6.318 MB'")
+            script.change(lambda c: c["sessions"][1].update(ended=True))
+            self.choose(page, "#window", "30")  # all of it is asked for again
+            self.shows(page, "#panel-arenas .number", "held 3.159 MB, in use 549.6 kB")
+            page.wait_for(held + " === '3.159 MB'")
+
+            def at_begin():  # while it was there it counts
+                left, top, width, height = page.box("#panel-arenas .u-over")
+                page.mouse("mouseMoved", left + width / 10, top + height / 2)
+                return page.evaluate(held) == "6.318 MB"
+            self.until(page, at_begin)
+            script.change(lambda c: c["sessions"][0].update(ended=True))
+            self.shows(page, "#panel-arenas .number", "released")
+            page.evaluate("localStorage.clear()")
+
+    def test_a_session_that_only_fails_hides_no_other(self):
+        script = scripted.two_sessions()
+        failing, other = script.document["captures"][0]["sessions"]
+        failing.update(runs=1000, failed_runs=1000)
+        other.update(runs=100, failed_runs=10)
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#panel-distribution .number", "2 rec.onnx: most between 1.850 ms")
+            self.choose(page, "#session", "1")
+            self.shows(page, "#panel-distribution .missing", "No run has succeeded yet.")
+            script.change(lambda c: c["sessions"][0].update(runs=0, failed_runs=0))
+            self.shows(page, "#panel-distribution .missing", "No run has ended yet.")
+            self.quiet(page, server)
+
+    def test_processor_time_is_the_mean_of_a_second(self):
+        with self.server() as server:
+            page = self.open(server)
+            means = page.evaluate("""import('/panels.js').then(({overSecond}) => [
+                overSecond([null, 4, null, 8, 0, 0, 0, null, null, null], 0.25), overSecond([1, null, 3], 10)])""")
+            self.equal(means, [[None, 4, 4, 6, 4, 8 / 3, 2, 0, 0, 0], [1, None, 3]])
 
     def test_a_missing_source_says_so_and_what_helps(self):
         with self.server() as server:
@@ -88,6 +236,28 @@ class Numbers(dashboard_page.Tests):
             self.choose(page, "#window", "60")
             self.shows(page, "#panel-cpu .missing", "No cores.\nTo enable it: ortscope cores")
             page.evaluate("localStorage.clear()")
+
+    def test_times_of_submissions_are_called_so(self):
+        """In the table, above it, in the legend and of the operator itself; those of executions are not."""
+        script = scripted.Script()
+        script.ops = scripted.operators(["Conv", "Relu", "Add"])
+        script.ops.update(time="mixed", more=0)
+        for row, time in zip(script.ops["ops"], ("execution", "submission", "mixed")):
+            row.update(time=time, domain="ai.onnx")
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.equal([text.strip() for text in page.texts("#ops tbody td:first-child")],
+                       ["Conv", "Relu, submission time", "Add, partly submission time"])
+            self.ok(page.text("#ops-number").endswith(", partly submission time"), page.text("#ops-number"))
+            self.wait_text(page, "#types", "on CUDA, submission time")
+            self.ok("on CPU, " not in page.text("#types"), page.text("#types"))
+            page.evaluate("document.querySelector('#timeline').focus()")
+            for type_, told in (("MatMul", "CUDA, submission time, thread 296"), ("Conv", "CPU, thread 296")):
+                self.choose(page, "#type", type_)
+                page.press("Escape")
+                self.ok(told in self.told_by(page, "n"), page.text("#timeline-details"))
+                self.ok(told in page.text("#tip"), page.text("#tip"))
+            self.quiet(page, server)
 
     def test_marks_are_drawn_and_told(self):
         script = scripted.Script()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The operator timeline of the dashboard."""
+import threading
+
 import dashboard_page
 import scripted_server as scripted
 
@@ -21,11 +23,6 @@ class Operators(dashboard_page.Tests):
         return [float(x) for x in page.evaluate(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => "
             "done(document.querySelector('#timeline').dataset.view))))").split()]
-
-    def told_by(self, page, key):
-        """What is told of the operator that a key goes to."""
-        page.press(key)
-        return page.text("#timeline-details")
 
     def test_zoom_and_pan(self):
         with self.server() as server:
@@ -78,6 +75,25 @@ class Operators(dashboard_page.Tests):
             page.evaluate("document.querySelector('#timeline').focus()")
             first, second = (self.told_by(page, "n") for _ in range(2))
             self.ok("/features/" in first and "/features/" in second and first != second, [first, second])
+
+    def test_keys_go_on_into_the_next_thread(self):
+        """Two operators on each of three threads."""
+        answer = scripted.timeline(6)
+        answer["ops"].update(thread=[1, 1, 2, 2, 3, 3], begin_us=[0, 10, 1, 11, 2, 12], duration_us=[5] * 6,
+                             kernel=[0, 1, 2, 3, 4, 1])
+        script = scripted.Script()
+        script.timeline = lambda query: answer
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "6 operators")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            types = [self.told_by(page, key).split(" · ")[0] for key in "nnnnnnn" + "pppppp"]
+            there = ["Conv", "Mul", "Clip", "Add", "Div", "Mul"]
+            self.equal(types, there + ["Mul"] + there[-2::-1] + ["Conv"])
+            self.choose(page, "#type", "Mul")  # past a thread without any
+            page.press("Escape")
+            told = [self.told_by(page, "n") for _ in range(2)]
+            self.ok("thread 1" in told[0] and "thread 3" in told[1], told)
 
     def test_what_feeds_what_is_shown_by_pointer_and_keyboard(self):
         """A feeds B and C, both feed D; twice, as in a loop. E is of a recording that does not know."""
@@ -148,6 +164,26 @@ class Operators(dashboard_page.Tests):
             self.ok("CUDA" in told, told)
             self.ok("provider change" in page.text("#timeline-number"), page.text("#timeline-number"))
 
+    def test_a_filter_stays_over_inferences_without_what_it_names(self):
+        script = scripted.Script()
+
+        def without(query):  # every second inference has no MatMul, which is what the other provider does
+            run = int(query.get("run", 500))
+            return scripted.timeline(229, run, scripted.OP_TYPES if run % 2 == 0 else scripted.OP_TYPES[:8])
+        script.timeline = without
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "run 500 of session 1")
+            self.choose(page, "#type", "MatMul")
+            self.choose(page, "#provider", "CUDA")
+            for run in (499, 498):
+                page.click("#run-before")
+                self.wait_text(page, "#timeline-number", f"run {run} of session 1")
+                self.equal(page.evaluate("['type', 'provider'].map((i) => document.getElementById(i).value)"),
+                           ["MatMul", "CUDA"])
+            page.evaluate("document.querySelector('#timeline').focus()")
+            self.ok(self.told_by(page, "n").startswith("MatMul"), page.text("#timeline-details"))
+
     def test_changes_of_the_provider_are_marked(self):
         """Twenty operators, every fifth on another provider: a wedge where one begins and where it ends."""
         def few(_):
@@ -183,14 +219,96 @@ class Operators(dashboard_page.Tests):
             page.click(".outliers button")
             self.wait_text(page, "#timeline-number", "run 441 of session 1")
 
-    def test_another_session_comes_at_once_however_far_one_has_zoomed(self):
-        def of_session(query):
+    def test_outliers_that_come_do_not_take_a_button_away(self):
+        listed = "document.querySelector('.outliers').innerText"
+        with self.server() as server:
+            page = self.open(server)
+
+            def held():  # what is above may still grow and move it
+                left, top, width, height = page.box(".outliers button")
+                page.mouse("mouseMoved", left + width / 2, top + height / 2)
+                return page.evaluate("document.querySelector('.outliers button').matches(':hover')") and (left + width / 2, top + height / 2)
+            self.until(page, held)
+            at = held()
+            page.mouse("mousePressed", *at, button="left", clickCount=1, buttons=1)
+            server.script.outlier_runs.append(590)
+            self.wait_text(page, "#panel-latency .legend", "outliers\n4")
+            page.mouse("mouseReleased", *at, button="left", clickCount=1)
+            self.wait_text(page, "#timeline-number", "run 441 of session 1")
+            page.mouse("mouseMoved", 2, 2)
+            page.wait_for(listed + ".includes('run 590')")
+            page.evaluate("document.querySelector('.outliers button').focus()")
+            server.script.outlier_runs.append(591)
+            self.wait_text(page, "#panel-latency .legend", "outliers\n5")
+            self.equal(page.evaluate("document.activeElement.innerText.split(':')[0]"), "run 590", "the keyboard's place")
+            page.evaluate("document.activeElement.blur()")
+            page.wait_for(listed + ".includes('run 591')")
+
+    def slow_timeline(self, script):
+        """From now on answers wait: [queries that came], an event that lets them go."""
+        came, go = [], threading.Event()
+
+        def slow(query):
+            came.append(query)
+            go.wait(60)
             answer = scripted.timeline(229, int(query.get("run", 500)))
-            answer["runs"][0]["session"] = int(query.get("session", 1))
+            answer["runs"][0]["session"] = int(query.get("session") or 1)
             return answer
+        script.timeline = slow
+        return came, go
+
+    def test_what_is_chosen_while_another_is_read_comes_next(self):
+        with self.server() as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "run 500 of session 1")
+            came, go = self.slow_timeline(server.script)
+            self.until(page, lambda: came)  # the newest one, as every second
+            page.click("#run-before")
+            go.set()
+            self.wait_text(page, "#timeline-number", "run 499 of session 1")
+            came, go = self.slow_timeline(server.script)
+            for run, button in ((441, 1), (230, 2)):  # the second while the first is read
+                page.click(f".outliers li:nth-child({button}) button")
+                self.until(page, lambda: came)
+            page.evaluate("""window.told = ''; new MutationObserver(() => {
+                window.told += document.querySelector('#timeline-number').innerText; }).observe(
+                document.querySelector('#timeline-number'), {childList: true})""")
+            go.set()
+            self.wait_text(page, "#timeline-number", "run 230 of session 1")
+            self.ok("run 441" not in page.evaluate("window.told"), "what nobody wanted any more")
+
+    def test_another_session_comes_though_the_one_before_is_still_read(self):
         script = scripted.Script()
         script.document["captures"][0]["sessions"].append(scripted.session(2, "rec.onnx", 15000.0))
-        script.timeline = of_session
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "run 500 of session 1")
+            came, go = self.slow_timeline(script)
+            self.until(page, lambda: came)
+            page.click("#zoom-in")  # looked into, so that it would stay
+            self.choose(page, "#session", "2")
+            go.set()
+            self.wait_text(page, "#timeline-number", "of session 2")
+
+    def test_an_inference_between_memory_and_file_is_asked_for_again(self):
+        script, refused = scripted.Script(), []
+
+        def late(query):
+            if query.get("run") == "499" and len(refused) < 2:
+                refused.append(query)
+                return None
+            return scripted.timeline(229, int(query.get("run", 500)))
+        script.timeline = late
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#timeline-number", "run 500")
+            page.expect("404")
+            page.click("#run-before")
+            self.wait_text(page, "#timeline-number", "run 499")
+            self.equal(len(refused), 2)
+
+    def test_another_session_comes_at_once_however_far_one_has_zoomed(self):
+        script = scripted.two_sessions()
         with self.server(script=script) as server:
             page = self.open(server)
             page.evaluate("""window.said = ''; new MutationObserver(() => {

@@ -27,6 +27,38 @@ class States(dashboard_page.Tests):
         self.wait_text(page, "#state", "The numbers are the last ones.")
         self.equal(page.text("#sum-runs-1"), "500")
 
+    def test_a_process_that_is_gone_is_not_called_armed(self):
+        """A launcher that failed, and what it launched: that goes on, then is left, then one is all that is told."""
+        def put(launcher, child):
+            def change(capture):
+                first = dict(capture["processes"][0], pid=1, program="launcher.exe", state=launcher, exit_code=3)
+                capture["processes"] = [first, dict(first, process=2, pid=2, program="child.exe", state=child, exit_code=None)]
+            return change
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            script.change(put("exited", "running"))
+            self.shows(page, "#state", "Attached and armed: recording child.exe (pid 2).")
+            self.wait_text(page, "#notes .bad", "launcher.exe (pid 1) ended with code 3")
+            self.ok("more process" not in page.text("#notes"), page.text("#notes"))
+            self.equal([page.text("#program"), page.text("#target").split(" · ")[0]], ["child.exe", "pid 2"])
+            script.change(put("exited", "detached"))
+            self.wait_text(page, "#state", "Detached from child.exe (pid 2), which goes on.")
+            self.wait_text(page, "#notes", "launcher.exe (pid 1) ended with code 3")
+            script.change(put("running", "running"))
+            self.shows(page, "#state", "Attached and armed: recording launcher.exe (pid 1).")
+            self.wait_text(page, "#notes", "1 more process")
+            script.change(lambda c: c.update(processes=[
+                dict(c["processes"][0], pid=i, state="exited" if i > 1 else "running", exit_code=0) for i in range(1, 8)]))
+            self.wait_text(page, "#notes", "launcher.exe (pid 7) ended with code 0 · 3 more processes ended")
+            self.quiet(page, server)
+
+    def test_a_process_that_is_only_watched_is_not_called_armed(self):
+        with self.server() as server:
+            server.script.change(lambda c: c["processes"][0].update(how="watched"))
+            page = self.open(server)
+            self.wait_text(page, "#state", "Watching node.exe (pid 220) from outside (--no-hooks)")
+            self.quiet(page, server)
+
     def test_a_server_that_comes_back_is_found(self):
         with self.server() as server:
             page = self.open(server)
@@ -121,6 +153,18 @@ class States(dashboard_page.Tests):
             server.script.change(lambda c: (c.update(state="recording"), c["processes"][0].update(state="running")))
             self.wait_text(page, "#state", "Attached and armed")
             page.wait_for("!document.querySelector('#export').disabled && document.querySelector('#file').href")
+
+    def test_another_window_after_the_end_shows_what_is_there(self):
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            self.end(script, 777)
+            self.until(page, lambda: script.left)
+        before = page.evaluate("document.querySelector('#charts').dataset.from")
+        for window, begin in (("10", "51"), ("30", "31"), ("0", before)):  # nobody is left to be asked
+            self.choose(page, "#window", window)
+            page.wait_for(f"document.querySelector('#charts').dataset.from === '{begin}'")
+            self.equal(page.attribute("#charts", "data-time"), "61")
+        page.evaluate("localStorage.clear()")
 
     def test_a_paused_page_keeps_the_end_for_later(self):
         with self.server() as server:

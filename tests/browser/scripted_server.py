@@ -11,8 +11,12 @@ import pathlib
 import socket
 import socketserver
 import struct
+import sys
 import threading
 import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "live"))
+from ports import free_port  # noqa: E402
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -46,8 +50,8 @@ def metrics():
             "capture": 1, "mode": "live", "state": "recording", "time_s": 60.0, "duration_s": None,
             "speed": None, "file": "ortscope-node-220.ortl", "file_bytes": 1234567, "lost_events": 0,
             "dropped_rows": 0, "overhead_per_run_us": 1.2, "rates": {"hz": 10, "counters_hz": 50},
-            "processes": [{"process": 1, "pid": 220, "program": "C:\\x\\node.exe", "state": "running",
-                           "exit_code": None, "cpu_percent": 93.1, "working_set_bytes": 181600000,
+            "processes": [{"process": 1, "pid": 220, "program": "C:\\x\\node.exe", "how": "attached",
+                           "state": "running", "exit_code": None, "cpu_percent": 93.1, "working_set_bytes": 181600000,
                            "private_bytes": 150000000, "threads": 11}],
             "sessions": [session(1, "models\\cls.onnx")],
             "system": {"cpu_percent": 61.2,
@@ -72,7 +76,7 @@ def wave(times, base, swing, speed=1.0):
     return [base + swing * math.sin(t * speed) + (t * 7.919 % 1) * swing * .4 for t in times]
 
 
-def history(document, counters, marks, query):
+def history(document, counters, marks, outlier_runs, query):
     capture = document["captures"][0]
     end = capture["time_s"]
     begin = max(0, float(query.get("from", end - 60)))
@@ -87,12 +91,15 @@ def history(document, counters, marks, query):
             "p50_us": wave(times, p50, p50 / 20), "p95_us": wave(times, p50 * 1.5, p50 / 10, .7),
             "p99_us": wave(times, p50 * 1.9, p50 / 8, .5), "max_us": wave(times, p50 * 2, p50 / 5),
             "held_bytes": [3159000] * len(times), "in_use_bytes": wave(times, 549600, 90000)})
+        if s["ended"]:  # ten seconds ago
+            for column in ("held_bytes", "in_use_bytes"):
+                sessions[-1][column] = [v if t < end - 10 else None for t, v in zip(times, sessions[-1][column])]
         if times and times[-1] + .1 > end + 1e-6:  # a step that has just begun
             sessions[-1]["throughput_per_s"][-1] = 0
             for column in ("mean_us", "p50_us", "p95_us", "p99_us", "max_us"):
                 sessions[-1][column][-1] = None
         outliers += [{"session": s["session"], "run": run, "begin_s": run / 10, "duration_us": p50 * 4}
-                     for run in (17, 230, 441) if run / 10 + p50 * 4e-6 >= begin]
+                     for run in outlier_runs if run / 10 + p50 * 4e-6 >= begin]
     values = [dict({k: v for k, v in c.items() if k != "base"}, values=wave(times, c["base"], c["base"] / 8))
               for c in counters]
     return {"schema_version": 1, "capture": 1, "step_s": .1, "from_s": begin, "to_s": end, "now_s": end, "time_s": times,
@@ -103,7 +110,7 @@ def history(document, counters, marks, query):
 def timeline(count, run=500, names=OP_TYPES):
     kernels = [{"kernel": i, "node": f"/features/{name}_{i}", "op_type": name, "domain": "ai.onnx",
                 "provider": "CUDAExecutionProvider" if i == 8 else "CPUExecutionProvider",
-                "submits": False} for i, name in enumerate(names)]
+                "submits": i == 8} for i, name in enumerate(names)]
     columns = {key: [] for key in ("run", "kernel", "thread", "begin_us", "duration_us", "depth", "failed")}
     at, seed = 1.0, 7
     for _ in range(count):
@@ -119,20 +126,22 @@ def timeline(count, run=500, names=OP_TYPES):
             "kernels": kernels, "ops": columns, "ops_left_out": 0}
 
 
-def distribution(more):
-    count = [2, 9, 60, 229, 112, 18, 34, 40, 53, 8, 1, 5]
+def distribution(more, of):
+    """Of a session, whose failed runs do not count."""
+    count = [2, 9, 60, 229, 112, 18, 34, 40, 53, 8, 1, 5] if of["runs"] > of["failed_runs"] else []
     begin = [1400 + i * 150 for i in range(len(count))]
-    return {"schema_version": 1, "capture": 1, "session": 1, "window_s": None, "runs": sum(count) + more,
+    return {"schema_version": 1, "capture": 1, "session": of["session"], "window_s": None, "runs": sum(count) + more if count else 0,
             "from_us": begin, "to_us": [b + 150 for b in begin], "count": count}
 
 
 def operators(names=OP_TYPES):
     return {"schema_version": 1, "capture": 1, "by": "type", "session": None, "calls": 114500,
-            "self_us": 929000.1, "more": 3,
+            "self_us": 929000.1, "time": "execution", "more": 3,
             "ops": [{"node": None, "op_type": name, "domain": "ai.onnx" if i else "com.microsoft.nchwc",
                      "provider": "CPUExecutionProvider", "session": None, "nodes": 47,
                      "calls": 23500 - 2000 * i, "failed": 0, "total_us": 286900 / (i + 1),
-                     "self_us": 286900 / (i + 1), "mean_us": 12.2, "max_us": 99, "share": .309 / (i + 1)}
+                     "self_us": 286900 / (i + 1), "mean_us": 12.2, "max_us": 99, "share": .309 / (i + 1),
+                     "time": "execution"}
                     for i, name in enumerate(names)]}
 
 
@@ -147,6 +156,7 @@ class Script:
         self.timeline = lambda query: timeline(229, int(query.get("run", 500)))
         self.ops = operators()
         self.marks = []
+        self.outlier_runs = [17, 230, 441]  # of each session
         self.refusal = ""   # why nothing can be done, else it is
         self.silent = False  # connections stay, and nothing is sent
         self.stuck = False   # nobody is answered
@@ -172,9 +182,10 @@ class Script:
         if name == "metrics/current":
             return self.document
         if name == "metrics/history":
-            return history(self.document, self.counters, self.marks, query)
+            return history(self.document, self.counters, self.marks, self.outlier_runs, query)
         if name == "metrics/distribution":
-            return distribution(self.more_runs)
+            of = [s for c in captures for s in c["sessions"] if str(s["session"]) == query["session"]]
+            return distribution(self.more_runs, of[0]) if of else None
         if name == "timeline":
             return self.timeline(query)
         if name == "ops":
@@ -193,6 +204,18 @@ class Script:
         if name == "access":
             return {"schema_version": 1, "control": True, "read_token": self.read_token}
         return None
+
+
+def two_sessions():
+    """A script whose inferences are those of the session that is asked for."""
+    def of_session(query):
+        answer = timeline(229, int(query.get("run", 500)))
+        answer["runs"][0]["session"] = int(query.get("session", 1))
+        return answer
+    script = Script()
+    script.document["captures"][0]["sessions"].append(session(2, "rec.onnx", 15000.0))
+    script.timeline = of_session
+    return script
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -317,7 +340,7 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     allow_reuse_address = True
 
     def __init__(self, folders, token="secret", port=0, script=None):
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(("127.0.0.1", port or free_port()), Handler)  # it may be bound once more
         self.folders, self.token, self.script = folders, token, script or Script()
         self.stopped = threading.Event()
         self.connections = []

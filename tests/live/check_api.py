@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every path of docs/openapi.json answers as documented, on recordings of the gold tests, and its
 figures are those of `ortscope summary` and `ortscope ops`."""
+import collections
 import json
 import os
 import subprocess
@@ -59,9 +60,11 @@ def check_figures(c, client, ortscope, recording):
         c.equal("failed", session["failed_runs"], summary["failed_runs"])
         if not session["runs"]:
             continue
-        for name in ("min", "p50", "p95", "p99", "max", "mean"):
+        for name in ("min", "p50", "p90", "p95", "p99", "p99_9", "max", "mean", "stddev"):
             got, told = session["total"]["latency_us"][name], summary["latency_us"][name]
             c.true(name, abs(got - told) <= 0.002 * told + 0.002, (got, told))
+        got, told = session["total"]["throughput_per_s"], summary["throughput_per_s"]
+        c.true("throughput", abs(got - told) <= 0.0001 * told + 0.005, (got, told))
         bins = client.json("/api/v1/metrics/distribution?session=%d" % session["session"])
         c.equal("all runs are in the bins", sum(bins["count"]),
                 session["runs"] - session["failed_runs"])
@@ -75,10 +78,30 @@ def check_ops(c, client, ortscope, recording):
 
     def key(row):
         return (row["session"], row["node"], row["op_type"], row["provider"], row["calls"],
-                round(row["total_us"], 1), round(row["self_us"], 1))
+                round(row["total_us"], 1), round(row["self_us"], 1), row["time"])
 
     mine, theirs = set(map(key, got)), set(map(key, told))
     c.equal("operators by node", (mine - theirs, theirs - mine), (set(), set()))
+    # Two of its operators are handed to a device.
+    told, got = ask(ortscope, "ops", recording, "--by", "type"), client.json("/api/v1/ops")
+    c.equal("what all times are of", (got["time"], told["all"]["time"]), ("mixed", "mixed"))
+    types = [{(row["op_type"], row["domain"], row["provider"], row["time"]) for row in answer["ops"]}
+             for answer in (got, told)]
+    c.equal("and those of types", *types)
+    c.equal("submissions", sorted(row[0] for row in types[0] if row[-1] == "submission"), ["Conv", "Relu"])
+
+
+def check_classes(c, client):
+    """class_ops.ortl: types of which only the kernel's class is known say so, as in `ortscope ops`."""
+    def type_of(row):
+        return row["op_type"], row["op_type_source"], row["domain"]
+
+    wanted = {("NchwcConv", "class", None): 2, ("MatMul", "class", None): 1, ("MatMul", "graph", "ai.onnx"): 1,
+              (None, None, None): 1}
+    c.equal("types by class, added up",
+            {type_of(row): row["calls"] for row in client.json("/api/v1/ops")["ops"]}, wanted)
+    kernels = client.json("/api/v1/timeline?session=1&run=1")["kernels"]
+    c.equal("types by class, of a run", collections.Counter(map(type_of, kernels)), wanted)
 
 
 def check_links(c, client):
@@ -153,7 +176,7 @@ def check_streams(c, ortscope, recording):
         c.true("they share messages", set.intersection(*(
             {m["utc_ms"] for m in list} for list in messages)), "not a single one")
         for list in messages:
-            c.true("in order, no one twice", all(a["utc_ms"] < b["utc_ms"] for a, b in zip(list, list[1:])))
+            c.true("in order, no one twice", all(a["utc_ms"] <= b["utc_ms"] and a != b for a, b in zip(list, list[1:])))
         message = other.message()
         c.equal("its own window and right", (message["window_s"], message["control"]), (1, False))
         c.equal("those of the others", (messages[0][0]["window_s"], messages[0][0]["control"]), (5, True))
@@ -168,7 +191,7 @@ def main():
     ortscope, maker, folder = sys.argv[1:]
     c = served.Checks()
     served.make_files(maker, folder)
-    for name in ("basic", "ops", "counters", "memory", "hostile", "odd_ops", "edges"):
+    for name in ("basic", "ops", "counters", "memory", "hostile", "odd_ops", "edges", "class_ops"):
         recording = os.path.join(folder, name + ".ortl")
         with served.serve(ortscope, recording, "--speed", "max") as client:
             served.wait_for_state(client, "ended")
@@ -176,6 +199,8 @@ def main():
             check_shapes(c, client, ordinary)
             if ordinary:
                 check_figures(c, client, ortscope, recording)
+            if name == "class_ops":
+                check_classes(c, client)
             if name == "edges":
                 check_links(c, client)
             if name == "ops":

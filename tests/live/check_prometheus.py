@@ -21,6 +21,8 @@ def check_text(c, client, name):
             (200, "text/plain; version=0.0.4; charset=utf-8"))
     c.equal("%s: promtool has nothing to say" % name, prometheus.promtool(
         "check", "metrics", text=body), (0, ""))
+    for line in re.findall(rb"(?m)^# HELP ortscope_operator_time_.*$", body):
+        c.true("%s: times of submissions are told" % name, b"submission" in line, line)
     return prometheus.samples(body)
 
 

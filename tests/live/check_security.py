@@ -169,12 +169,13 @@ def check_many(c, client):
         stream.close()
     served.until(lambda: stream_status(client) == 101, "room again")
     served.check_silent(c, client)
+    served.check_dripping(c, client)
     for _ in range(20):  # reconnects
-        stream = client.stream("hz=60")
+        stream = client.stream_when_room("hz=60")
         stream.message()
         stream.close()
     # A client that never reads: the others get their messages.
-    deaf, other = client.stream("hz=60"), client.stream("hz=60")
+    deaf, other = client.stream_when_room("hz=60"), client.stream_when_room("hz=60")
     numbers = [other.message()["utc_ms"] for _ in range(5)]
     c.equal("others go on", numbers, sorted(numbers))
     deaf.close()

@@ -5,6 +5,7 @@ waited for has a generous limit, and what it took is printed."""
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import served
 ROUNDS = 200
 GROWTH_KIB = 16 << 10  # of the memory between the rounds; a leak of a message a round is more
 OPERATORS = 3000000
+SLOW_OPERATORS = 200000  # the system keeps less than their answers have
 LATE_BYTES = 192 << 10  # 64 KiB here, what the client's side takes, and the message under way
 
 
@@ -66,7 +68,7 @@ def check_reconnects(c, ortscope, recording):
 
         def rounds():
             for i in range(ROUNDS):
-                stream = client.stream("hz=60")
+                stream = client.stream_when_room("hz=60")
                 stream.message()
                 if i % 2:
                     stream.send(b"", opcode=8)  # as browsers go; the others are just gone
@@ -166,9 +168,44 @@ def check_end_with_deaf(c, ortscope, recording):
             stream.close()
 
 
-def check_end_with_long_answers(c, ortscope, maker, folder):
-    recording = os.path.join(folder, "large.ortl")
-    subprocess.run([maker, "ortl", recording, str(OPERATORS)], check=True, stdout=subprocess.DEVNULL)
+def check_slow(c, ortscope, recording):
+    """Who reads slowly keeps nobody out: not by the page, for which no token is needed, not by long
+    answers, not by exports, of which there are eight at once."""
+    export = "/api/v1/export?format=ortl"
+    with serving(ortscope, recording, "--speed", "max") as (client, _):
+        served.wait_for_state(client, "ended")
+        served.check_slow(c, client, "/uPlot.iife.min.js")
+        served.check_slow(c, client, export, client.read_token)
+        # For one alone that would be fast enough.
+        served.check_slow(c, client, "/api/v1/timeline?from=0&to=1e9", client.read_token, bytes_per_s=4000)
+        served.until(lambda: client.ask("GET", export)[0] == 200, "an export")
+        with served.slow_readers(client, export, client.read_token, 8, 1000) as readers:
+            for reader in readers:
+                c.true("its answer", select.select([reader], [], [], live.TIMEOUT)[0])
+            c.equal("one more export", client.ask("GET", export)[0], 503)
+            c.equal("others are answered", client.ask("GET", "/api/v1/sessions")[0], 200)
+            begin = time.monotonic()
+            served.until(lambda: client.ask("GET", export)[0] == 200, "the places of the slow ones")
+            print("slow exports were put out after %.0f s" % (time.monotonic() - begin))
+
+
+def check_far_seek(c, ortscope, recording):
+    """While a replay reads up to where it was sent it tells how far it is, and can be sent elsewhere."""
+    with serving(ortscope, recording, "--speed", "0.1") as (client, _):
+        stream = client.stream("hz=60")
+        end = stream.message()["captures"][0]["duration_s"]
+        c.equal("seek", client.control(action="seek", to_s=end)[0], 200)
+        times = []
+        while not times or times[-1] < end:
+            times.append(stream.message()["captures"][0]["time_s"])
+        between = [t for t in times if 1 < t < end]
+        print("a seek over %.0f s: told %d times in between" % (end, len(set(between))))
+        c.true("times in between", between, times[:20])
+        c.true("never back", times == sorted(times), times[:20])
+        stream.close()
+
+
+def check_end_with_long_answers(c, ortscope, recording):
     got = {}
     with serving(ortscope, recording, "--speed", "0.1") as (client, process):
         def ask(path):
@@ -191,7 +228,6 @@ def check_end_with_long_answers(c, ortscope, maker, folder):
     for path, answer in got.items():
         whole = answer.endswith(b"\r\n0\r\n\r\n")
         print("%s: %d bytes, %s" % (path, len(answer), "whole" if whole else "cut"))
-    os.remove(recording)
 
 
 def check_log(c, ortscope, folder, recording):
@@ -223,7 +259,15 @@ def main():
     check_deaf(c, ortscope, os.path.join(folder, "basic.ortl"))
     check_late(c, ortscope, os.path.join(folder, "basic.ortl"))
     check_end_with_deaf(c, ortscope, os.path.join(folder, "basic.ortl"))
-    check_end_with_long_answers(c, ortscope, view_maker, folder)
+    slow = os.path.join(folder, "slow.ortl")
+    subprocess.run([view_maker, "ortl", slow, str(SLOW_OPERATORS)], check=True, stdout=subprocess.DEVNULL)
+    check_slow(c, ortscope, slow)
+    os.remove(slow)
+    large = os.path.join(folder, "large.ortl")
+    subprocess.run([view_maker, "ortl", large, str(OPERATORS)], check=True, stdout=subprocess.DEVNULL)
+    check_far_seek(c, ortscope, large)
+    check_end_with_long_answers(c, ortscope, large)
+    os.remove(large)
     c.end()
 
 

@@ -9,6 +9,7 @@ import re
 import socket
 import ssl
 import struct
+import time
 
 TIMEOUT = 120  # seconds; never decides a test but for hanging
 
@@ -92,6 +93,17 @@ class Client:
 
     def stream(self, query="", token=None, headers=None):
         return Stream(self, query, self.control_token if token is None else token, headers)
+
+    def stream_when_room(self, query=""):
+        """Those that were closed just now may still count."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                return self.stream(query)
+            except Refused as refused:
+                if refused.args[0] != 503 or time.monotonic() > end:
+                    raise
+            time.sleep(0.02)
 
 
 class Refused(Exception):

@@ -4,13 +4,13 @@ import contextlib
 import json
 import os
 import re
-import socket
 import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import client as live
+from ports import free_port
 import served
 import shapes
 
@@ -44,12 +44,6 @@ def samples(exposition):
             raise ValueError("twice: %r" % (key,))
         found[key] = float(value)
     return found
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Prometheus:

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import client as live
@@ -106,13 +107,87 @@ def check_silent(c, client, count=100, kept=20):
         idle.append(socket.create_connection((client.at, client.port), live.TIMEOUT))
         if i % 2:
             idle[-1].sendall(b"GET / HTT")
+    last = time.monotonic()  # they would be put out after ten seconds in any case
     c.equal("asked among %d silent ones" % count, client.ask("GET", "/api/v1/sessions")[0], 200)
     answered = time.monotonic() - begin
     still = sum(map(is_open, idle))
-    while still > kept and time.monotonic() - begin < 5:  # the last ones may be on their way out
+    while still > kept and time.monotonic() - last < 8:  # the last ones may be on their way out
         time.sleep(0.05)
         still = sum(map(is_open, idle))
     print("%d silent connections: answered after %.1f s, %d of them are open" % (count, answered, still))
     c.true("no more than %d are waited for" % kept, still <= kept, still)
     for connection in idle:
         connection.close()
+
+
+def slow_reader(client, path, token):
+    """One who has asked, with so little room for the answer that the server soon has to wait."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    s.settimeout(live.TIMEOUT)
+    s.connect((client.at, client.port))
+    s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (
+        path, client.name, "Authorization: Bearer %s\r\n" % token if token else "")).encode())
+    s.setblocking(False)
+    return s
+
+
+@contextlib.contextmanager
+def slow_readers(client, path, token, count, bytes_per_s):
+    """So many, each of whom reads that fast."""
+    readers = [slow_reader(client, path, token) for _ in range(count)]
+    stop = threading.Event()
+
+    def read():
+        while not stop.wait(0.1):
+            for reader in readers:
+                with contextlib.suppress(OSError):
+                    reader.recv(bytes_per_s // 10)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield readers
+    finally:
+        stop.set()
+        thread.join()
+        for reader in readers:
+            reader.close()
+
+
+def check_slow(c, client, path, token="", count=60, bytes_per_s=1000):
+    """Many who take their answers slowly keep nobody out."""
+    with slow_readers(client, path, token, count, bytes_per_s):
+        begin = time.monotonic()
+        answers = [client.ask("GET", "/api/v1/metrics/current")[0] for _ in range(20)]
+        print("%d that read %s slowly: 20 answers after %.1f s" % (count, path, time.monotonic() - begin))
+        c.equal("asked among %d that read %s slowly" % (count, path), set(answers), {200})
+
+
+def check_dripping(c, client, count=60):
+    """Many who have got their answer, an error, and go on sending a byte now and then keep nobody out."""
+    dripping = []
+    for _ in range(count):
+        dripping.append(socket.create_connection((client.at, client.port), live.TIMEOUT))
+        dripping[-1].sendall(b"GET /api/v1/metrics/current HTTP/1.1\r\nHost: %s\r\n\r\n" % client.name.encode())
+    stop = threading.Event()
+
+    def drip():
+        while not stop.wait(0.1):
+            for connection in dripping:
+                with contextlib.suppress(OSError):
+                    connection.send(b"x")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        begin = time.monotonic()
+        answers = [client.ask("GET", "/api/v1/metrics/current")[0] for _ in range(20)]
+        print("%d that go on sending: 20 answers after %.1f s" % (count, time.monotonic() - begin))
+        c.equal("asked among %d that go on sending" % count, set(answers), {200})
+    finally:
+        stop.set()
+        thread.join()
+        for connection in dripping:
+            connection.close()

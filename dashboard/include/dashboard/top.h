@@ -6,7 +6,7 @@
 #include "dashboard/live.h"
 
 #define DA_TOP_SESSIONS  64u
-#define DA_TOP_OPS       64u
+#define DA_TOP_OPS       256u
 #define DA_TOP_PROCESSES 8u
 #define DA_TOP_NAME      96u
 
@@ -24,7 +24,7 @@ typedef struct da_top_session {
     char model[DA_TOP_NAME]; // without its folder
     bool ended;
     uint64_t runs, failed;
-    int64_t in_flight;
+    int64_t in_flight; // when the newest run began; 0 when nothing runs any more
     double throughput_per_s, p50_us, p95_us, p99_us, max_us; // of the window
     double arena_bytes;
 } da_top_session;
@@ -33,6 +33,7 @@ typedef struct da_top_op {
     char name[DA_TOP_NAME], domain[DA_TOP_NAME], provider[DA_TOP_NAME]; // name: of the type or node
     uint64_t calls;
     double self_us, mean_us, share;
+    bool submits; // times are those of submissions to a device
 } da_top_op;
 
 typedef struct da_top {
@@ -43,6 +44,7 @@ typedef struct da_top {
     double overhead_us;     // what recording a run costs
     uint64_t lost_events;
     size_t process_count, session_count, op_count; // in the arrays
+    size_t more_ops;                               // that did not fit
     da_top_process processes[DA_TOP_PROCESSES];
     da_top_session sessions[DA_TOP_SESSIONS];
     da_top_op ops[DA_TOP_OPS]; // largest self time first
