@@ -336,7 +336,7 @@ def _short(value):
 def _leftovers(word):
     names = ("ort_driver.exe", "node.exe", "ortscope.exe", "odd_runs.exe", "odd_thread_ends.exe",
              "odd_image.exe", "odd_rehook.exe", "odd_last_thread.exe", "odd_spawns.exe",
-             "odd_binding.exe", "odd_custom_op.exe", "odd_guarded.exe", "odd_memory.exe", "load_log.exe",
+             "odd_binding.exe", "odd_compile.exe", "odd_custom_op.exe", "odd_guarded.exe", "odd_memory.exe", "load_log.exe",
              "model_runner.exe", "alloc_runner.exe", "sim_etw.exe",
              "etw_recorder.exe", "qnn_teller.exe", "guarded_spawn.exe", "etw_behaviour.exe", "etw_limits.exe", "etw_storm.exe")
     return [(name, pid) for name in names for pid in linux_pids(name, word)]

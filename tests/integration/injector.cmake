@@ -32,6 +32,7 @@ foreach(test test_injector test_injector_deaths test_injector_refusals)
         LABELS integration TIMEOUT 900)
     target_include_directories(${test} PRIVATE ${CMAKE_SOURCE_DIR}/injector/src)
     set_target_properties(${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${injector_dir})
+    set_tests_properties(${test} PROPERTIES RESOURCE_LOCK end_to_end) # has ORTs, which others count
     add_dependencies(${test} echo_target idle_target parent_target stub_hook stub_hook_old stub_ort
         stub_ort_opaque)
 endforeach()

@@ -53,11 +53,33 @@ def _block(timeline, block):
         rows.append({name: values[i] for name, values in decoded.items()})
 
 
+def _unpacker(file):
+    return msgpack.Unpacker(file, raw=False, strict_map_key=False, unicode_errors="replace",
+                            max_buffer_size=1 << 30)
+
+
+def flushes(path):
+    """The timeline as it is after each flush, always the same object: a flush has the kinds in the order of the
+    header."""
+    timeline, last = Timeline(), None
+    with open(path, "rb") as file:
+        unpacker = _unpacker(file)
+        timeline.header = next(unpacker)
+        order = {kind: i for i, kind in enumerate(timeline.header["kinds"])}
+        for block in unpacker:
+            place = order.get(block[0], -1)  # strings come first
+            if last is not None and place < last:
+                yield timeline
+            last = place
+            if block[0] in order or block[0] == "string":
+                _block(timeline, block)
+    yield timeline
+
+
 def load(path):
     timeline = Timeline()
     with open(path, "rb") as file:
-        unpacker = msgpack.Unpacker(file, raw=False, strict_map_key=False, unicode_errors="replace",
-                                    max_buffer_size=1 << 30)
+        unpacker = _unpacker(file)
         ended = False
         try:
             timeline.header = next(unpacker)

@@ -74,7 +74,9 @@ class Machine:
         return h.report_of(self._tool("status").out)[0]
 
     def sessions(self):
-        return {s["name"]: s for s in self.status()["sessions"]}
+        """As Windows lists them: one that was stopped is gone, also while its reader (or, where that was
+        killed, the host) has not let go of it yet."""
+        return {s["name"]: s for s in self.status()["sessions"] if s["state"] != "draining"}
 
     def kernel(self, text):
         """Events of the kernel's from a script (tests/sim/README.md)."""

@@ -86,7 +86,7 @@ def disk_gets_full(checker):
     """the disk gets full during run: told, the program finishes, exit code 1"""
     trace, stop, report_file = (checker.folder + "/run" + e for e in (".ortl", ".stop", ".json"))
     h.run(checker.folder, "server", ["cmd", "/c", "exit"])  # Wine's server has no such limit
-    os.environ["ORTSCOPE_WINE_WRAPPER"] = "env --ignore-signal=XFSZ prlimit --fsize=100000"
+    os.environ["ORTSCOPE_WINE_WRAPPER"] = "env --ignore-signal=XFSZ prlimit --fsize=1000000"
     try:
         program = h.Program(checker.folder, "run", [
             h.ORTSCOPE, "run", "-o", trace, "--quiet", "--"] + h.driver_arguments(
@@ -122,16 +122,20 @@ def children_outlive_the_program(checker):
                   {0})
 
 
-def until_it_rests(pid, seconds=0.7):
-    """Until the process's first thread has not even wanted a processor for so long, or is gone."""
-    def rests():
-        with contextlib.suppress(OSError), open("/proc/%d/schedstat" % pid) as file:
-            before = file.read()
-            time.sleep(seconds)
-            file.seek(0)
-            return file.read() == before
-        return True
-    h.wait_until(rests, "the process rests")
+def until_they_rest(pids, seconds=0.3):
+    """Until none of the processes' first threads has even wanted a processor for so long, or they are gone."""
+    def wanted():
+        told = []
+        for pid in pids:
+            with contextlib.suppress(OSError), open("/proc/%d/schedstat" % pid) as file:
+                told.append(file.read())
+        return told
+
+    def rest():
+        before = wanted()
+        time.sleep(seconds)
+        return wanted() == before
+    h.wait_until(rest, "the processes rest")
 
 
 def parent_dies_while_it_waits(checker):
@@ -149,7 +153,7 @@ def parent_dies_while_it_waits(checker):
         h.touch(go_file)
         h.wait_until(lambda: len(h.linux_pids("ort_driver.exe", report)) == 2, "the child")
         # The request follows the creation, then the parent waits; one that has given up passes too.
-        until_it_rests(linux_parent)
+        until_they_rest(h.linux_pids("ort_driver.exe", report))
         with contextlib.suppress(ProcessLookupError):
             os.kill(linux_parent, signal.SIGKILL)
         parent.wait()

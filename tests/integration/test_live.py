@@ -12,6 +12,7 @@ import looping
 sys.path.insert(0, os.path.join(h.ROOT, "tests/live"))
 import certificates  # noqa: E402
 import client as live  # noqa: E402
+import served  # noqa: E402
 import shapes  # noqa: E402
 
 
@@ -87,6 +88,25 @@ def attach_moves(c):
     c.equal("the mark is in the file", marks, ["here"])
 
 
+def sampled(c):
+    """--ops sample:100: most runs have no operators, and the newest inference that is shown is one that has."""
+    target = looping.Looping(c)
+    capture = h.attach(c.folder, "sampled", target.pid, c.folder + "/sampled.ortl", "--live", "--no-open", "--ops",
+                       "sample:100")
+    client = opened(capture)
+    h.wait_until(lambda: client.json("/api/v1/metrics/current")["captures"] and
+                 runs_of(capture_of(client)) > 110, "runs in the live view", program=capture)
+    counts = []
+    for _ in range(20):
+        answer = client.json("/api/v1/timeline")
+        counts.append((answer["source"], len(answer["ops"]["kernel"])))
+        target.more_runs(15)
+    c.true("operators each time", all(source == "memory" and ops > 100 for source, ops in counts), counts)
+    capture.interrupt()
+    c.equal("Ctrl+C ends it", capture.wait(), 0)
+    target.finish(c)
+
+
 def run_ends(c):
     """run --live: the program's exit code, and clients that stay: they are told the end."""
     trace = c.folder + "/run.ortl"
@@ -104,6 +124,27 @@ def run_ends(c):
     c.equal("the program's own code", program.wait(), 5)
     c.true("every client was told the end", all(stream.ends() for stream in streams))
     c.true("the file is whole", h.summary(trace)["sessions"][0]["runs"] > 5)
+
+
+def from_outside(c):
+    """--no-hooks: the view says that nobody is inside, and why operators and arenas are missing."""
+    target = looping.Looping(c)
+    trace = c.folder + "/outside.ortl"
+    capture = h.Program(c.folder, "outside", [h.ORTSCOPE, "attach", target.pid, "-q", "-o", trace, "--no-hooks",
+                                              "--live", "--no-open"])
+    client = opened(capture)
+    h.wait_until(lambda: client.json("/api/v1/metrics/current")["captures"], "the capture", program=capture)
+    h.wait_until(lambda: capture_of(client)["processes"], "the process", program=capture)
+    c.equal("how", [p["how"] for p in capture_of(client)["processes"]], ["watched"])
+    missing = {m["what"]: m for m in client.json("/api/v1/system")["missing"]}
+    for what in ("operators", "arena"):
+        c.true(what + ": why, and what would help", "--no-hooks" in missing[what]["why"] and
+               missing[what]["command"] == "ortscope attach PID", missing[what])
+    capture.interrupt()
+    c.equal("Ctrl+C ends it", capture.wait(), 0)
+    target.finish(c)
+    c.true("the summary says it as well", "watched from outside" in h.ortscope(
+        c.folder, "summary", "summary", trace).out)
 
 
 def serve_attaches(c):
@@ -139,6 +180,14 @@ def serve_attaches(c):
     for path, runs in zip(files, told):
         c.equal("live and file", sum(s["runs"] for s in h.summary(path)["sessions"]), runs)
         os.remove(os.path.join(h.ROOT, path))
+
+
+def many_who_go_on(c):
+    """Clients that were refused and never stop sending: nobody else waits for them."""
+    server = h.Program(c.folder, "serve", [h.ORTSCOPE, "serve", "--no-open"])
+    served.check_dripping(c, opened(server))
+    server.interrupt()
+    c.equal("Ctrl+C ends it", server.wait(), 0)
 
 
 def over_tls(c):
@@ -198,4 +247,4 @@ def over_tls(c):
 
 
 if __name__ == "__main__":
-    h.run_tests("test_live", [attach_moves, run_ends, serve_attaches, over_tls])
+    h.run_tests("test_live", [attach_moves, sampled, run_ends, from_outside, serve_attaches, many_who_go_on, over_tls])

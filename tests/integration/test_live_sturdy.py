@@ -212,7 +212,7 @@ def disk_full(c):
     """the disk gets full: clients and standard error are told, the program goes on, the file can be read"""
     trace, stop = (c.folder + "/run" + e for e in (".ortl", ".stop"))
     h.run(c.folder, "server", ["cmd", "/c", "exit"])  # Wine's server has no such limit
-    os.environ["ORTSCOPE_WINE_WRAPPER"] = "env --ignore-signal=XFSZ prlimit --fsize=100000"
+    os.environ["ORTSCOPE_WINE_WRAPPER"] = "env --ignore-signal=XFSZ prlimit --fsize=1000000"
     try:
         program = h.Program(c.folder, "run", [
             h.ORTSCOPE, "run", "-q", "--live", "--no-open", "-o", trace, "--"] + h.node_arguments(
@@ -239,7 +239,7 @@ def reconnects(c):
     before, memory = (w.threads(), w.files()), []
     for _ in range(2):
         for i in range(20):
-            stream = w.client.stream("hz=60")
+            stream = w.client.stream_when_room("hz=60")
             stream.message()
             if i % 2:
                 stream.send(b"", opcode=8)
@@ -255,6 +255,7 @@ def ortscope_killed(c):
     w = Watched(c)
     stream = w.client.stream("hz=60")
     stream.message()
+    h.wait_until(lambda: h.load(w.trace).rows("run"), "runs in the file", program=w.capture)
     os.kill(w.pid, signal.SIGKILL)
     w.capture.wait()
     c.true("the connection ends", stream.ends())

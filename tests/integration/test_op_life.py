@@ -6,16 +6,20 @@ crash, and one that is loaded again is seen again."""
 import collections
 import os
 import signal
+import statistics
 
 import harness as h
+import ortl
 from looping import Looping
+from op_profile import operators_of_run
 from test_odd_targets import MODEL, Talking, program
 
 HALF_A_SECOND = 500 * 1000 * 1000  # nanoseconds
-TRIES = 20
+ATTACHES = 5  # of a set, whose median counts
+SETS = 6
 
 
-def first_times(timeline):
+def first_times(timeline, version):
     """When the last kernel was executed, named and given shapes for the first time; None: one of them
     never was."""
     known = {k["kernel"]: k["time"] for k in timeline.rows("kernel") if k["node"] and k["op_type"]}
@@ -25,46 +29,53 @@ def first_times(timeline):
             shaped.setdefault(row["kernel"], row["time"])
     for row in timeline.rows("op"):
         executed.setdefault(row["kernel"], row["begin"] + row["duration"])
-    if len(executed) != 229 or set(executed) - set(known) or set(executed) - set(shaped):
+    if len(executed) != operators_of_run(version) or set(executed) - set(known) or set(executed) - set(shaped):
         return None
     return max(times[kernel] for kernel in executed for times in (known, shaped, executed))
 
 
-def told_in_file(trace):
+def told_in_file(trace, version):
     """Nanoseconds from the beginning of the attach until all was told, and until that was in the file, both
-    by the timeline's own clock: what is written comes in flushes, so the latest execution that the file has
-    is from shortly before. None: not yet."""
-    if not os.path.exists(os.path.join(h.ROOT, trace)):
-        return None
-    timeline = h.load(trace)  # which still grows
-    last = first_times(timeline)
-    return last and (last, max(op["begin"] + op["duration"] for op in timeline.rows("op")))
+    by the timeline's own clock: the latest execution that was written with it is from shortly before."""
+    for timeline in ortl.flushes(os.path.join(h.ROOT, trace)):
+        last = first_times(timeline, version)
+        if last:
+            return last, max(op["begin"] + op["duration"] for op in timeline.rows("op"))
+    return None
+
+
+def told_after(checker, target, version, name):
+    """One attach: nanoseconds until all was told, and until that was in the file."""
+    trace = "%s/%s.ortl" % (checker.folder, name)
+    collector = h.Program(checker.folder, name, [h.ORTSCOPE, "attach", target.pid, "-q", "-o", trace])
+    h.wait_until(lambda: os.path.exists(os.path.join(h.ROOT, trace)) and first_times(h.load(trace), version),
+                 "operators in the file", program=collector)
+    leave(checker, target, collector, name)
+    timeline = h.load(trace)
+    ends = sorted(run["begin"] + run["duration"] for run in timeline.rows("run"))
+    # The run that was under way when we came has told some already.
+    first = first_times(timeline, version)
+    checker.true("all operators are told before the first run is over", first <= ends[0], (first, ends[:3]))
+    return told_in_file(trace, version)
 
 
 def told_at_once(checker, version):
+    """The one test that time decides: half a second is the promise. The median counts, so that neither a
+    lucky attach nor an unlucky one does; the machine may be busy with something else for a while, so a set
+    as a whole may be taken again."""
     target = Looping(checker, version=version)
     target.more_runs(200)
-    best = [float("inf")] * 2
-    for i in range(TRIES):  # the machine may be busy with something else
-        trace = "%s/attach-%d.ortl" % (checker.folder, i)
-        collector = h.Program(checker.folder, "attach-%d" % i, [h.ORTSCOPE, "attach", target.pid, "-q", "-o",
-                                                                trace])
-        told = h.wait_until(lambda path=trace: told_in_file(path), "operators in the file", program=collector)
-        best = [min(pair) for pair in zip(best, told)]
-        leave(checker, target, collector, "attach-%d" % i)
-        timeline = h.load(trace)
-        ends = sorted(run["begin"] + run["duration"] for run in timeline.rows("run"))
-        # The run that was under way when we came has told some already.
-        checker.true("all 229 operators are told before the first run is over",
-                     first_times(timeline) <= ends[0], (first_times(timeline), ends[:3]))
-        if max(best) <= HALF_A_SECOND:
+    for i in range(SETS):
+        told = [told_after(checker, target, version, "attach-%d-%d" % (i, j)) for j in range(ATTACHES)]
+        medians = [statistics.median(times) for times in zip(*told)]
+        print("         %s: all told after %.0f ms, in the file after %.0f ms, medians of %d, set %d"
+              % (version, medians[0] / 1e6, medians[1] / 1e6, ATTACHES, i + 1), flush=True)
+        if max(medians) <= HALF_A_SECOND:
             break
     target.finish(checker)
-    print("         %s: all 229 told after %.0f ms, in the file after %.0f ms, try %d"
-          % (version, best[0] / 1e6, best[1] / 1e6, i + 1), flush=True)
     checker.true("names, types and shapes are told within half a second of the beginning of the attach",
-                 best[0] <= HALF_A_SECOND, best)
-    checker.true("and in the file by then", best[1] <= HALF_A_SECOND, best)
+                 medians[0] <= HALF_A_SECOND, told)
+    checker.true("and in the file by then", medians[1] <= HALF_A_SECOND, told)
 
 
 def of_version(kind, version):

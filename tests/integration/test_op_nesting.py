@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Kernels inside kernels: Loop with an If in each turn, and Scan. How often and how deep each node ran follows
+"""Kernels inside kernels, and kernels that throw. Loop with an If in each turn, and Scan. How often and how deep each node ran follows
 from the model; the same by ORT's profile and, from 1.25 on, by the shim. Self and total times are worked out
 again from the rows."""
 import collections
 
 import harness as h
 import op_profile as ops
+from test_tap import hidden
 
 VERSIONS = ["1.15.0", "1.20.1", "1.23.2", "1.30.0"]
 WITH_SHIM = ["1.30.0"]
@@ -91,7 +92,46 @@ def scan(checker):
     nested(checker, "scan", SCAN)
 
 
-TESTS = [loop, scan]
+THROWN_RUNS, PAUSE_MS = 5, 150
+# Every second run fails, the last one too: what throws, and at which depth; the If around it ends by itself.
+THROWN = {"zeros": {("ConstantOfShape", 0)}, "zeros_inside": {("If", 0), ("ConstantOfShape", 1)}}
+
+
+def check_thrown(checker, what, timeline, expected):
+    types = {k["kernel"]: k["op_type"] for k in timeline.rows("kernel")}
+    runs = {run["run"]: run for run in timeline.rows("run")}
+    failed = [op for op in timeline.rows("op") if op["flags"] & ops.FLAG_FAILED]
+    checker.equal(what + ": each failed run has what failed, once, and no other run does",
+                  sorted((op["run"], types[op["kernel"]], op["depth"]) for op in failed),
+                  sorted((run, *kind) for run in runs if runs[run]["status"] for kind in expected))
+    checker.equal(what + ": so many runs did fail", len([r for r in runs.values() if r["status"]]),
+                  THROWN_RUNS - THROWN_RUNS // 2)
+    checker.equal(what + ": it lies in its run, whenever it was told",
+                  [(op, runs[op["run"]]) for op in failed if op["run"] in runs and not (
+                      runs[op["run"]]["begin"] <= op["begin"] and op["begin"] + op["duration"] <=
+                      runs[op["run"]]["begin"] + runs[op["run"]]["duration"])][:1], [])
+    checker.equal(what + ": operators of good runs are as deep as ever",
+                  {(types[op["kernel"]], op["depth"]) for op in ops.of_runs(timeline)} -
+                  {("Less", 0)}, expected)
+
+
+def thrown(checker):
+    """kernels that leave by an exception, on the run's thread, by RunAsync and on inter-op threads"""
+    ways = [(version, h.dll(version), mode) for version in ("1.15.0", "1.23.2", "1.30.0")
+            for mode in ("run", "async", "inter") if (version, mode) != ("1.15.0", "async")]  # has no RunAsync
+    ways += [("hidden-1.30.0", hidden("1.30.0"), mode) for mode in ("run", "async", "inter")]
+    for name, dll, mode in ways:
+        for model, expected in THROWN.items():
+            what = "%s-%s-%s" % (name, mode, model)
+            trace = "%s/%s.ortl" % (checker.folder, what)
+            program = h.ortscope(checker.folder, what, "run", "-q", "-o", trace, "--", h.BIN + "/odd_memory.exe",
+                                 dll, "%s/%s.onnx" % (ops.SMALL, model), THROWN_RUNS, mode, PAUSE_MS)
+            checker.equal(what + ": the program saw what it should", (program.code, h.report_of(program.out)),
+                          (0, [{"good": THROWN_RUNS // 2, "failed": THROWN_RUNS - THROWN_RUNS // 2}]))
+            check_thrown(checker, what, h.load(trace), expected)
+
+
+TESTS = [loop, scan, thrown]
 
 if __name__ == "__main__":
     h.run_tests("test_op_nesting", TESTS)

@@ -156,7 +156,8 @@ def sampled(checker):
     """--ops shim:3"""
     timeline = watch(checker, "third", arguments(["cls"]), "shim:3")
     counts = collections.Counter(op["run"] for op in ops.of_runs(timeline))
-    checker.equal("every third run has its operators", counts, {1: 229, 4: 229, 7: 229, 10: 229})
+    checker.equal("every third run has its operators", counts,
+                  dict.fromkeys((1, 4, 7, 10), ops.operators_of_run(VERSION)))
     checker.equal("all runs are there", len(timeline.rows("run")), RUNS)
     program = h.ortscope(checker.folder, "wrong", "run", "--ops", "shim:0", "--", "x")
     checker.true("no number is refused", program.code == 2 and "shim:N" in program.err, program.err)
@@ -200,7 +201,8 @@ def run_options_sampled(checker):
         counts = collections.Counter(op["run"] for op in ops.of_runs(timeline))
         due = {row["run"] for row in timeline.rows("run") if row["run"] % 5 == 1}
         checker.equal(what + ": a run has all its operators or none, and only if it is its turn",
-                      {run: n for run, n in counts.items() if n != 229 or run not in due}, {})
+                      {run: n for run, n in counts.items()
+                       if n != ops.operators_of_run(VERSION) or run not in due}, {})
         told = [m for m in remarks(timeline) if "using the same run options" in m]
         checker.equal(what + ": a run without, whose turn it was, is remarked on",
                       len(told), 1 if due - counts.keys() else 0)
@@ -212,7 +214,7 @@ def node_program(checker):
     """the real node.exe, whose runs have options of their own"""
     words = h.node_arguments(VERSION, "--runs", 5)
     timeline = watch(checker, "node", words)
-    checker.equal("all operators are there", len(ops.of_runs(timeline)), 5 * 229)
+    checker.equal("all operators are there", len(ops.of_runs(timeline)), 5 * ops.operators_of_run(VERSION))
     checker.equal("nothing to remark", remarks(timeline), [])
 
 
@@ -222,6 +224,7 @@ def refused(checker):
     for name, version, more, word in (
             ("policy", VERSION, ["--policy", 1], "choose its execution providers"),
             ("profiling", VERSION, ["--profile", prefix], "ORT's own profiling"),
+            ("full", VERSION, ["--entries", 200, "--profile", prefix], "more options than are kept"),
             ("old", "1.23.2", [], "needs ONNX Runtime 1.25")):
         timeline = watch(checker, name, arguments(["cls"], *more, version=version))
         checker.equal(name + ": runs are recorded", len(timeline.rows("run")), RUNS)
@@ -263,7 +266,8 @@ def telemetry(checker):
                                   words)
             checker.equal(name + ": it ends well", program.code, 0)
             timeline = h.load(trace)
-            checker.equal(name + ": operators are there", len(ops.of_runs(timeline)), 229)
+            checker.equal(name + ": operators are there", len(ops.of_runs(timeline)),
+                          ops.operators_of_run(VERSION))
             checker.equal(name + ": a remark only if it is so",
                           len([m for m in remarks(timeline) if "event tracing session listens" in m]),
                           int(listens))
@@ -293,7 +297,7 @@ def attached(checker):
     checker.equal("the program ends well", (program.wait(), collector.wait()), (0, 0))
     counts = collections.Counter((op["session"], op["run"]) for op in ops.of_runs(h.load(trace)))
     checker.equal("all runs of three sessions have their operators",
-                  (len(counts), set(counts.values())), (3 * RUNS, {229}))
+                  (len(counts), set(counts.values())), (3 * RUNS, {ops.operators_of_run(VERSION)}))
 
 
 def left_and_back(checker):
@@ -337,7 +341,7 @@ def check_parts(checker, name, traces, reason, profiled):
         found = {counts[(r["session"], r["run"])] for r in timeline.rows("run")}
         seen += len(timeline.rows("run"))
         checker.true("%s, part %d: operators of its runs" % (name, i),
-                     found <= {0} if i and reason else found == {229}, found)
+                     found <= {0} if i and reason else found == {ops.operators_of_run(VERSION)}, found)
         checker.equal("%s, part %d: remarks" % (name, i),
                       [m for m in remarks(timeline) if not any(word in m for word in reason)], [])
     # A run of either thread may have been under way whenever we came or left.
@@ -351,7 +355,7 @@ def environments(checker):
     timeline = watch(checker, "envs", words)
     counts = collections.Counter((op["session"], op["run"]) for op in ops.of_runs(timeline))
     checker.equal("every run of every session has its operators",
-                  (len(counts), set(counts.values())), (3 * 4 * 5 * 2, {229}))
+                  (len(counts), set(counts.values())), (3 * 4 * 5 * 2, {ops.operators_of_run(VERSION)}))
     ended = {k["kernel"] for k in timeline.rows("kernel_end")}
     known = {k["kernel"]: k["session"] for k in timeline.rows("kernel")}
     checker.equal("kernels end with their sessions", len(known.keys() - ended), 0)

@@ -9,7 +9,7 @@ import os
 
 import harness as h
 from looping import counted
-from op_profile import arguments, of_runs
+from op_profile import FLAG_LOADING, SMALL, arguments, of_runs, operators_of_run
 
 VERSIONS = ["1.15.0", "1.17.3", "1.20.1", "1.23.2", "1.30.0"]
 TELLS_SESSION = ("1.23.2", "1.30.0")  # with each run
@@ -117,7 +117,8 @@ def attached(checker, version):
     check_hidden(checker, "attached", timeline, "", BEFORE_ATTACH)
     checker.equal("runs counted equal the program's", len(timeline.rows("run")), RUNS)
     checker.equal("each has all its operators",
-                  set(collections.Counter(op["run"] for op in of_runs(timeline)).values()), {229})
+                  set(collections.Counter(op["run"] for op in of_runs(timeline)).values()),
+                  {operators_of_run(version)})
     checker.equal("what is not told is said", timeline.rows("session")[0]["message"][:len(UNKNOWN)],
                   "" if version in TELLS_SESSION else UNKNOWN)
     alone = h.run(checker.folder, "alone", words_for(version, ["cls"], True))
@@ -148,6 +149,56 @@ def several(checker):
         counts = collections.Counter((op["session"], op["run"]) for op in of_runs(timeline))
         checker.equal(version + ": two numbers of operators, that of each model",
                       len(set(counts.values())), 2)
+
+
+def inter_op(checker):
+    """all operators on inter-op threads, none on the run's own"""
+    for version in VERSIONS:
+        more = ["--inter", 2]
+        plain, _ = launch(checker, "api-" + version, words_for(version, ["cls"], False, *more))
+        seen, _ = launch(checker, "hidden-" + version, words_for(version, ["cls"], True, *more))
+        check_hidden(checker, version, seen, version, BY_EVENTS)
+        checker.equal(version + ": operators, their identities and calls are those of the C API's lane",
+                      operators(seen), operators(plain))
+        checker.equal(version + ": each run has as many",
+                      set(collections.Counter(op["run"] for op in of_runs(seen)).values()),
+                      {len(of_runs(seen)) // RUNS})
+        checker.equal(version + ": its end was seen", len(seen.rows("session_end")), 1)
+        sampled, _ = launch(checker, "sampled-" + version, words_for(version, ["cls"], True, *more),
+                            "--ops", "sample:3")
+        checker.equal(version + ": samples", {op["run"] for op in of_runs(sampled)}, {1, 4, 7, 10})
+        both, report = launch(checker, "both-" + version, words_for(version, ["cls", "rec"], True, *more))
+        counts = collections.Counter((op["session"], op["run"]) for op in of_runs(both))
+        checker.equal(version + ": two sessions in turn: every operator has its run",
+                      [op for op in of_runs(both) if op["flags"] or not op["run"]][:1], [])
+        checker.equal(version + ": and every run all of its model's operators",
+                      (len(counts), len(set(counts.values()))), (report["runs"], 2))
+
+
+IDLE = 3100  # more sessions than are known at once
+
+
+def never_run(checker):
+    """thousands of sessions that were made and released, whose ends nothing tells, then one that runs"""
+    for version in ("1.20.1", "1.30.0"):
+        trace = "%s/%s.ortl" % (checker.folder, version)
+        program = h.ortscope(checker.folder, version, "run", "-q", "-o", trace, "--", h.BIN + "/odd_runs.exe",
+                             hidden(version), SMALL + "/absent.onnx", RUNS, "-", IDLE)
+        checker.equal(version + ": the program's own code and words", (program.code, program.out.strip()),
+                      (6, "runs %d with a value 0" % RUNS))
+        timeline = h.load(trace)
+        checker.equal(version + ": nothing was lost", h.lost(timeline), 0)
+        checker.equal(version + ": all sessions were seen, the last one's runs are there",
+                      (len([s for s in timeline.rows("session") if not s["message"]]),
+                       [run["run"] for run in timeline.rows("run")]),
+                      (IDLE + 1, list(range(1, RUNS + 1))))
+        if version in TELLS_SESSION:
+            checker.equal(version + ": as those of that session",
+                          {run["session"] for run in timeline.rows("run")},
+                          {max(s["session"] for s in timeline.rows("session"))})
+        ended = [e["session"] for e in timeline.rows("session_end")]
+        checker.true(version + ": those that gave way are the oldest",
+                     len(ended) >= IDLE - 3072 and set(range(1, IDLE - 3072)) <= set(ended), ended[:40])
 
 
 # The C API refuses these before ORT's own Run begins.
@@ -252,9 +303,25 @@ def facts(checker):
         if version == "1.30.0":
             usage = fields_of(events["EpDeviceUsage"][0])
             checker.equal("EpDeviceUsage", (usage["executionProviderType"], usage["assignedNodeCount"]),
-                          ("CPUExecutionProvider", "229"))
+                          ("CPUExecutionProvider", str(operators_of_run(version))))
         checker.equal(version + ": the two events of each run are not among them",
                       [name for name in events if name.startswith("Evaluation")], [])
+
+
+def compiled(checker):
+    """a model that is compiled while a session runs: what is executed for it is loading, and not that session's"""
+    for version in ("1.23.2", "1.30.0"):
+        trace = "%s/%s.ortl" % (checker.folder, version)
+        program = h.ortscope(checker.folder, version, "run", "-q", "-o", trace, "--", h.BIN + "/odd_compile.exe",
+                             h.dll(version), SMALL + "/absent.onnx", h.PICTURE_MODELS + "/cls.onnx", 5)
+        report = h.report_of(program.out)[0]
+        checker.equal(version + ": the program did its work", (program.code, report["compiled"]), (0, 5))
+        timeline = h.load(trace)
+        types = {k["kernel"]: k["op_type"] for k in timeline.rows("kernel")}
+        counts = collections.Counter((types[op["kernel"]], op["session"], op["flags"], op["run"] > 0)
+                                     for op in timeline.rows("op"))
+        checker.equal(version + ": what folds constants is loading, all else the session's",
+                      counts, {("Optional", 1, 0, True): report["runs"], ("Cast", 0, FLAG_LOADING, False): 5})
 
 
 def log(checker):
@@ -322,7 +389,7 @@ def of_version(kind, version):
 
 TESTS = [of_version(launched, v) for v in VERSIONS]
 TESTS += [of_version(attached, v) for v in ("1.15.0", "1.20.1", "1.30.0")]
-TESTS += [several, failures, unloaded, again, facts, log, switched_off]
+TESTS += [several, inter_op, never_run, failures, unloaded, again, facts, compiled, log, switched_off]
 
 if __name__ == "__main__":
     h.run_tests("test_tap", TESTS)

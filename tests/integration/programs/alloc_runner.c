@@ -2,11 +2,12 @@
 // Runs a model of one float input and says what its arena has done, as ORT itself counts it. One
 // line of JSON at the end.
 //
-//   alloc_runner DLL MODEL INPUT OUTPUT DIMS RUNS [no-arena|api] [PID_FILE]
+//   alloc_runner DLL MODEL INPUT OUTPUT DIMS RUNS [no-arena|api|shrink] [PID_FILE]
 //
-// no-arena: the session allocates without one. api: at the end the program itself allocates. With
-// PID_FILE it runs until PID_FILE.stop exists and, whenever PID_FILE.ask appears, notes the hash of
-// the runtime's read-only data and of its default allocator.
+// no-arena: the session allocates without one. api: at the end the program itself allocates.
+// shrink: after each run the arena gives back what it does not use. With PID_FILE it runs until
+// PID_FILE.stop exists and, whenever PID_FILE.ask appears, notes the hash of the runtime's
+// read-only data and of its default allocator.
 #include "odd_ort.h"
 
 #include <stdio.h>
@@ -134,6 +135,14 @@ static void use_api(OrtAllocator *of_session)
     must(ort.call.AllocatorFree(of_session, taken[0]));
 }
 
+static OrtRunOptions *make_shrinking(void)
+{
+    OrtRunOptions *options = NULL;
+    must(ort.call.CreateRunOptions(&options));
+    must(ort.call.AddRunConfigEntry(options, "memory.enable_memory_arena_shrinkage", "cpu:0"));
+    return options;
+}
+
 int wmain(int argc, wchar_t **argv);
 int wmain(int argc, wchar_t **argv)
 {
@@ -144,7 +153,8 @@ int wmain(int argc, wchar_t **argv)
         return 2;
     bool no_arena = argc > 7 && wcscmp(argv[7], L"no-arena") == 0;
     bool uses_api = argc > 7 && wcscmp(argv[7], L"api") == 0;
-    int file = 7 + (no_arena || uses_api);
+    bool shrinks = argc > 7 && wcscmp(argv[7], L"shrink") == 0;
+    int file = 7 + (no_arena || uses_api || shrinks);
     const wchar_t *pid_file = argc > file ? argv[file] : NULL;
     snprintf(input, sizeof input, "%ls", argv[3]);
     snprintf(output, sizeof output, "%ls", argv[4]);
@@ -156,6 +166,7 @@ int wmain(int argc, wchar_t **argv)
     must(ort.call.CreateCpuMemoryInfo(1, 0, &cpu));
     must(ort.call.CreateAllocator(session, cpu, &allocator));
     OrtValue *in = make_input(dims, cpu);
+    OrtRunOptions *options = shrinks ? make_shrinking() : NULL;
     const char *names[] = {input, output};
     note_state(allocator);
     if (pid_file)
@@ -167,8 +178,8 @@ int wmain(int argc, wchar_t **argv)
             break;
         if (pid_file && exists(pid_file, L".ask", true) && g_hash_count < LINES)
             g_hashes[g_hash_count++] = hash_read_only(argv[1]);
-        must(ort.call.Run(session, NULL, &names[0], (const OrtValue *const *)&in, 1, &names[1], 1,
-                          &out));
+        must(ort.call.Run(session, options, &names[0], (const OrtValue *const *)&in, 1, &names[1],
+                          1, &out));
         if (!pid_file)
             note_state(allocator);
         ort.call.ReleaseValue(out);
@@ -177,6 +188,8 @@ int wmain(int argc, wchar_t **argv)
     if (uses_api)
         use_api(allocator);
     ort.call.ReleaseValue(in);
+    if (options)
+        ort.call.ReleaseRunOptions(options);
     ort.call.ReleaseAllocator(allocator);
     ort.call.ReleaseSession(session);
     ort.call.ReleaseSessionOptions(ort.options);

@@ -18,6 +18,7 @@ is needed and the bytes never change.
   loop.onnx    X float[2,4], M int64[] -> Y: M times v = v W, then Relu (the first two times) or Tanh of it,
                by an If; all: v after each
   scan.onnx    H float[4], X float[n,4] -> last, rows: for each row of X h = Tanh(h + x), row = h * x
+  zeros.onnx   N int64[1] -> zeros float[N]; zeros_inside.onnx: by a node inside an If
   taker.onnx   X float[1] -> Y float[1] = test.Taker(X), an operator of the program's own
   garbage.onnx bytes that are no protobuf
 """
@@ -175,6 +176,20 @@ def zeros():
         [value("N", tensor_type(INT64, [1]))], [value("zeros", tensor_type(FLOAT, ["n"]))])
 
 
+def zeros_inside():
+    """The same in a branch of an If that always is taken."""
+    def branch(output):
+        return graph(output + "_graph", [node("ConstantOfShape", ["N"], [output])], [],
+                     [value(output, tensor_type(FLOAT, ["n"]))])
+
+    return model(
+        "zeros_inside_graph",
+        [node("Less", ["two", "N"], ["some"]),
+         node("If", ["some"], ["zeros"], [("then_branch", branch("taken")), ("else_branch", branch("other"))])],
+        [value("N", tensor_type(INT64, [1]))], [value("zeros", tensor_type(FLOAT, ["n"]))],
+        [initializer("two", INT64, [1], [2])])
+
+
 def taker():
     """NodeProto: domain=7; a second opset_import names it."""
     return model(
@@ -265,7 +280,7 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     files = {"affine": affine(), "counts": counts(), "pick": pick(), "count": count(),
-             "pieces": pieces(), "absent": absent(), "zeros": zeros(), "taker": taker(),
+             "pieces": pieces(), "absent": absent(), "zeros": zeros(), "zeros_inside": zeros_inside(), "taker": taker(),
              "unknown": unknown(), "decoder": decoder(), "kernelless": kernelless(), "branches": branches(),
              "loop": loop(), "scan": scan(),
              "garbage": bytes((i * 37 + 11) & 0xFF for i in range(300))}

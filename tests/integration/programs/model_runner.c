@@ -3,23 +3,21 @@
 // --profile ORT itself writes down every operator that it executed.
 //
 //   model_runner --dll FILE [--runs N] [--threads N] [--inter N] [--streams FILE] [--async]
-//   [--keep]
-//       [--workers N] [--sessions N [--rounds N]] [--envs N] [--profile PREFIX] [--policy N] [--log
-//       LEVEL]
-//       [--run-options own|shared] [--pid-file FILE] [--go-file FILE] [--stop-file FILE [--progress
-//       PREFIX]]
-//       [--vary N] [--policy-last]
-//       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ... [--model
-//       ...]
+//       [--keep] [--workers N] [--sessions N [--rounds N]] [--envs N] [--profile PREFIX]
+//       [--policy N] [--log LEVEL] [--run-options own|shared] [--pid-file FILE] [--go-file FILE]
+//       [--stop-file FILE [--progress PREFIX]] [--vary N] [--policy-last] [--entries N]
+//       --model FILE --input NAME=float:DIMS|NAME=int64:DIMS:VALUE ... --output NAME ...
+//       [--model ...]
 //
 // --inter N: nodes run in parallel on N threads of their own, as far as they are in different
 // streams: --streams names the file that tells ORT which are, and which ORT writes if it is not
-// there. --workers: threads that use each
-// session at the same time, N runs each. --sessions N: every worker makes, runs and releases N
-// sessions of its own instead, the models in turn; --rounds: all of that N times, with new workers.
-// After each round it takes its own memory's measure: private bytes, and what is in use in heaps
-// that are neither the process's nor the C library's. --envs N: everything N times, each time in an
-// environment of its own. --policy: ORT chooses the providers, with
+// there. --entries N: as many in the session's options, long ones first, then --profile.
+// --workers: threads that use each session at the same time, N runs each. --sessions N: every
+// worker makes, runs and releases N sessions of its own instead, the models in turn; --rounds: all
+// of that N times, with new workers. After each round it takes its own memory's measure: private
+// bytes, and what is in use in heaps that are neither the process's nor the C library's. --envs N:
+// everything N times, each time in an environment of its own. --policy: ORT chooses the providers,
+// with
 // --policy-last only for the last model. --log: ORT's messages from that
 // level on go to stderr. --run-options: each thread, or all together, run with an object instead of
 // NULL. --keep: outputs are never released. --stop-file: each worker runs one model, the models in
@@ -50,7 +48,7 @@ typedef struct model {
 static struct {
     const wchar_t *dll, *profile, *pid_file, *go_file, *stop_file, *run_options, *streams,
         *progress;
-    int runs, threads, inter, workers, sessions, rounds, envs, policy, log, vary;
+    int runs, threads, inter, workers, sessions, rounds, envs, policy, log, vary, entries;
     bool async, keep, policy_last;
     size_t model_count;
     model models[MODELS];
@@ -108,7 +106,8 @@ static void read_value(const wchar_t *name, const wchar_t *value)
                  {L"--envs", &g.envs, NULL},         {L"--policy", &g.policy, NULL},
                  {L"--log", &g.log, NULL},           {L"--run-options", NULL, &g.run_options},
                  {L"--streams", NULL, &g.streams},   {L"--stop-file", NULL, &g.stop_file},
-                 {L"--progress", NULL, &g.progress}, {L"--vary", &g.vary, NULL}};
+                 {L"--progress", NULL, &g.progress}, {L"--vary", &g.vary, NULL},
+                 {L"--entries", &g.entries, NULL}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (wcscmp(name, plain[i].name) != 0)
             continue;
@@ -169,6 +168,12 @@ static OrtSession *create(const model *m)
         snprintf(path, sizeof path, "%ls", g.streams);
         must(ort.AddSessionConfigEntry(options, "session.node_partition_config_file", path),
              "AddSessionConfigEntry");
+    }
+    for (int i = 0; i < g.entries; i++) {
+        char key[32], value[1000];
+        snprintf(key, sizeof key, "ortscope_test.%d", i);
+        snprintf(value, sizeof value, "%0*d", 999 / (i + 1), i);
+        must(ort.AddSessionConfigEntry(options, key, value), "AddSessionConfigEntry");
     }
     if (g.profile) {
         wchar_t prefix[512]; // ORT adds the second: files of several models would have one name

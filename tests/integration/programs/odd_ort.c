@@ -30,8 +30,10 @@ void odd_load(odd_ort *ort, const wchar_t *dll, const wchar_t *model)
     HMODULE module = LoadLibraryExW(dll, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
     if (!module)
         die("the runtime does not load");
-    const api_base *(*get_base)(void) =
-        (const api_base *(*)(void))(ort_slot)GetProcAddress(module, "OrtGetApiBase");
+    FARPROC entry = GetProcAddress(module, "OrtGetApiBase");
+    if (!entry)
+        entry = GetProcAddress(module, ORT_HIDDEN_EXPORT);
+    const api_base *(*get_base)(void) = (const api_base *(*)(void))(ort_slot)entry;
     const api_base *base = get_base ? get_base() : NULL;
     if (!base)
         die("this is no ONNX Runtime");

@@ -151,6 +151,7 @@ typedef struct ort_env_options {
       (ort_log_fn, void *, int, const char *, const OrtThreadingOptions *, OrtEnv **)) \
     X(156, 8, OrtStatus *, CreateArenaCfg, (size_t, int, int, int, OrtArenaCfg **)) \
     X(157, 8, void, ReleaseArenaCfg, (OrtArenaCfg *)) \
+    X(165, 8, OrtStatus *, AddRunConfigEntry, (OrtRunOptions *, const char *, const char *)) \
     X(166, 8, OrtStatus *, CreatePrepackedWeightsContainer, (OrtPrepacked **)) \
     X(167, 8, void, ReleasePrepackedWeightsContainer, (OrtPrepacked *)) \
     X(168, 8, OrtStatus *, CreateSessionWithPrepackedWeightsContainer, \
@@ -175,6 +176,7 @@ typedef struct ort_env_options {
     X(287, 22, void, ReleaseGraph, (OrtGraph *)) \
     X(288, 22, void, ReleaseModel, (OrtModel *)) \
     X(291, 22, const ort_slot *, GetModelEditorApi, (void)) \
+    X(294, 22, const ort_slot *, GetCompileApi, (void)) \
     X(298, 22, void, GetKeyValuePairs, \
       (const OrtKeyValuePairs *, const char *const **, const char *const **, size_t *)) \
     X(300, 22, void, ReleaseKeyValuePairs, (OrtKeyValuePairs *)) \
