@@ -14,7 +14,7 @@ What the server costs the target is measured with the target on a processor of i
 on the others: what ten clients take of the same processor would be their cost, not the server's.
 
     bench_live.py clients FILE COUNT SECONDS    clients of the server whose address the file has; tell what they got
-    bench_live.py timer SECONDS                 how late a sleep of 10 ms ends, in ms
+    bench_live.py timer SECONDS                 how late a sleep of 10 ms ends, in ms, and when that was
 """
 import json
 import os
@@ -61,7 +61,7 @@ window.WebSocket = class extends WebSocket {
     }
 };
 const tick = (now) => {
-    if (frame && now - frame > 100) bench.longFrames.push(now - frame);
+    if (frame && now - frame > 100) bench.longFrames.push([now - frame, performance.timeOrigin + now]);
     frame = now;
     bench.frames++;
     requestAnimationFrame(tick);
@@ -144,7 +144,7 @@ def watch_timer(seconds):
     while time.monotonic() < end:
         begin = time.monotonic()
         time.sleep(0.01)
-        lates.append((time.monotonic() - begin) * 1000 - 10)
+        lates.append(((time.monotonic() - begin) * 1000 - 10, time.time() * 1000))
     print(json.dumps(lates))
 
 
@@ -247,6 +247,12 @@ def gap_words(gaps, count):
     return "%d of %d%s" % (len(gaps), count, ", %.0f ms" % max(gaps) if gaps else "")
 
 
+def of_the_page(frames, timer):
+    """Those frames in which the machine did not keep the timer waiting for half as long as well."""
+    return [ms for ms, end in frames if not any(
+        lateness > ms / 2 and end - ms - lateness <= when <= end + lateness for lateness, when in timer)]
+
+
 def on_processors(numbers, *pids):
     for pid in pids:
         for thread in os.listdir("/proc/%d/task" % pid):
@@ -322,7 +328,7 @@ def bench_live(row, programs, command, folder, seconds):
         stolen = stolen_seconds()
         told, seen, timer, memory = watch(capture, seconds)
         row("%d s with the page, load %.1f to %.1f" % (seconds, load, os.getloadavg()[0]), "p50 / p99 / max")
-        row("this machine: a timer of 10 ms, late", late(timer))
+        row("this machine: a timer of 10 ms, late", late([ms for ms, _ in timer]))
         row("this machine: time of processors taken by others", "%.0f %%" % (
             (stolen_seconds() - stolen) / seconds / os.cpu_count() * 100))
         row("newest run, its end to the page", late(seen["ages"]), "100 ms")

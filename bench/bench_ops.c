@@ -22,10 +22,16 @@
 
 #include <windows.h>
 
-#define ROUNDS     96 // of what differs by little
-#define SELDOM     4  // a state whose cost is many times as high is measured in every fourth round
+// What differs by little is measured in as many rounds as fit into the time, and at least these.
+#define ROUNDS      96
+#define ROUNDS_MOST 480
+#define ROUNDS_NS   60000000000u
+// A state whose cost is many times as high is measured in every fifth of the first rounds: no
+// divisor of six, so that whoever comes next is another each time.
+#define SELDOM     5
 #define ROUND_RUNS 20
 #define WARM_RUNS  10
+#define COUNT_WARM 3 // counted, not timed: after two runs nothing of ours is new
 #define CALM_RUNS  2 // before each round: what the round before left in the caches is not measured
 
 typedef OrtStatus *io_name_fn(const OrtSession *, size_t, OrtAllocator *, char **);
@@ -91,14 +97,16 @@ static double run_us(bench *b, OrtSession *session)
     return us;
 }
 
-enum { ALONE = 0, STATES_MAX = 4 };
+enum { ALONE, ARMED, AGAIN, PROFILER, SHIMMED, STATES_MAX };
 
 // What was measured of one state, round by round; a name of NULL ends the list.
 typedef struct state {
     const char *name;
-    int every; // so many rounds it was measured; 0 stands for 1
-    double us[ROUNDS][ROUND_RUNS];
+    int every; // so many of the first rounds it was measured; 0: in all of them
+    double us[ROUNDS_MOST][ROUND_RUNS];
 } state;
+
+static int g_rounds; // that were measured
 
 // Sorted: the run that is `percent` of the way through a round.
 static double of_round(const state *s, int round, int percent)
@@ -108,9 +116,9 @@ static double of_round(const state *s, int round, int percent)
 
 static double median_of_rounds(const state *s, const state *reference, int percent)
 {
-    double values[ROUNDS];
+    double values[ROUNDS_MOST];
     size_t count = 0;
-    for (int r = 0; r < ROUNDS; r += s->every ? s->every : 1) {
+    for (int r = 0; r < (s->every ? ROUNDS : g_rounds); r += s->every ? s->every : 1) {
         values[count] = of_round(s, r, percent);
         if (reference)
             values[count] /= of_round(reference, r, percent);
@@ -125,7 +133,7 @@ static double median_of_rounds(const state *s, const state *reference, int perce
 static void tell(state *states)
 {
     for (state *s = states; s->name; s++)
-        for (int r = 0; r < ROUNDS; r++)
+        for (int r = 0; r < g_rounds; r++)
             qsort(s->us[r], ROUND_RUNS, sizeof s->us[r][0], bench_by_value);
     for (const state *s = states; s->name; s++)
         for (int percent = 10; percent <= 50; percent += 40)
@@ -144,7 +152,8 @@ static void arm(uint32_t flags)
         bench_etw_listen();
 }
 
-// One round of runs, recorded if there are flags (hook_contract.h).
+// One round of runs, recorded if there are flags (hook_contract.h). The ring holds a whole round:
+// it is emptied at the end, since a target's own threads never do it.
 static void measure_round(bench *b, OrtSession *session, uint32_t flags, double *times)
 {
     if (flags) {
@@ -153,19 +162,23 @@ static void measure_round(bench *b, OrtSession *session, uint32_t flags, double 
     }
     for (int i = 0; i < CALM_RUNS; i++)
         run_us(b, session);
-    for (int i = 0; i < ROUND_RUNS; i++) {
-        if (flags)
-            bench_hook_drain();
+    for (int i = 0; i < ROUND_RUNS; i++)
         times[i] = run_us(b, session);
-    }
-    if (flags)
+    if (flags) {
+        bench_hook_drain();
         bench_hook_disarm();
+    }
+}
+
+static void run_times(bench *b, OrtSession *session, int runs)
+{
+    for (int i = 0; i < runs; i++)
+        run_us(b, session);
 }
 
 static void warm_up(bench *b, OrtSession *session)
 {
-    for (int i = 0; i < WARM_RUNS; i++)
-        run_us(b, session);
+    run_times(b, session, WARM_RUNS);
 }
 
 // A session of its own each time: its profiler keeps every event in memory, and the more there are
@@ -178,29 +191,40 @@ static void measure_profiler(bench *b, const wchar_t *model, int threads, double
     b->ort.calls.ReleaseSession(session);
 }
 
-// `shimmed` NULL: this runtime is too old for it.
+// `shimmed` NULL: this runtime is too old for it. `again` is the state alone once more: what it
+// differs by is how exact the others are.
 static int measure_time(bench *b, const wchar_t *model, int threads, OrtSession *plain,
                         OrtSession *shimmed)
 {
-    static state states[STATES_MAX + 1] = {{.name = "alone"},
-                                           {.name = "armed"},
-                                           {.name = "profiler", .every = SELDOM},
-                                           {.name = "shim", .every = SELDOM}};
+    static state states[STATES_MAX + 1] = {[ALONE] = {.name = "alone"},
+                                           [ARMED] = {.name = "armed"},
+                                           [AGAIN] = {.name = "again"},
+                                           [PROFILER] = {.name = "profiler", .every = SELDOM},
+                                           [SHIMMED] = {.name = "shim", .every = SELDOM}};
+    // Each comes first, in the middle, last, and after each other one equally often.
+    static const uint8_t turns[6][3] = {{ALONE, ARMED, AGAIN}, {AGAIN, ARMED, ALONE},
+                                        {ARMED, AGAIN, ALONE}, {ALONE, AGAIN, ARMED},
+                                        {AGAIN, ALONE, ARMED}, {ARMED, ALONE, AGAIN}};
+    uint64_t spent_ns = 0;
     warm_up(b, plain);
     if (shimmed)
         warm_up(b, shimmed);
     else
-        states[3].name = NULL;
-    for (int r = 0; r < ROUNDS; r++) {
-        // Neither of the two that differ by little is always first.
-        int first = r & 1;
-        measure_round(b, plain, first ? ORT_HOOK_OPS : 0, states[first].us[r]);
-        measure_round(b, plain, first ? 0 : ORT_HOOK_OPS, states[!first].us[r]);
-        if (r % SELDOM == 0)
-            measure_profiler(b, model, threads, states[2].us[r]);
-        if (shimmed && r % SELDOM == 0)
-            measure_round(b, shimmed, SHIM, states[3].us[r]);
+        states[SHIMMED].name = NULL;
+    for (int r = 0; r < ROUNDS_MOST && (r < ROUNDS || spent_ns < ROUNDS_NS); r++) {
+        uint64_t begin = cm_monotonic_ns();
+        for (int i = 0; i < 3; i++)
+            measure_round(b, plain, turns[r % 6][i] == ARMED ? ORT_HOOK_OPS : 0,
+                          states[turns[r % 6][i]].us[r]);
+        spent_ns += cm_monotonic_ns() - begin;
+        g_rounds++;
+        if (r >= ROUNDS || r % SELDOM != 0)
+            continue;
+        measure_profiler(b, model, threads, states[PROFILER].us[r]);
+        if (shimmed)
+            measure_round(b, shimmed, SHIM, states[SHIMMED].us[r]);
     }
+    printf("rounds=%d\n", g_rounds);
     tell(states);
     return 0;
 }
@@ -209,7 +233,7 @@ static int measure_etw(bench *b, OrtSession *session)
 {
     static state states[STATES_MAX + 1] = {{.name = "alone"}, {.name = "armed"}, {.name = "etw"}};
     warm_up(b, session);
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < ROUNDS; r++, g_rounds++) {
         measure_round(b, session, 0, states[0].us[r]);
         measure_round(b, session, ORT_HOOK_OPS, states[1].us[r]);
         measure_round(b, session, ETW, states[2].us[r]);
@@ -238,7 +262,7 @@ static int measure_alloc(bench *b, OrtSession *session)
 {
     static state states[STATES_MAX + 1] = {{.name = "alone"}, {.name = "stats"}, {.name = "all"}};
     warm_up(b, session);
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 0; r < ROUNDS; r++, g_rounds++) {
         measure_round(b, session, 0, states[0].us[r]);
         measure_round(b, session, STATS, states[1].us[r]);
         measure_round(b, session, ALL, states[2].us[r]);
@@ -259,9 +283,7 @@ static uint32_t flags_of(const wchar_t *word)
 
 static int measure_count(bench *b, OrtSession *session, int runs)
 {
-    warm_up(b, session);
-    for (int i = 0; i < runs; i++)
-        run_us(b, session);
+    run_times(b, session, COUNT_WARM + runs);
     printf("count_runs=%d\n", runs);
     return 0;
 }
