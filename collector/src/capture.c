@@ -284,8 +284,36 @@ void co_capture_settle(co_capture *c)
     c->stats.utc_ns = now.utc_ns;
 }
 
+// A slow run has all its operators only where it was alone, and the file would not show it. How
+// many are missing is known at the end, which a recording that is killed never sees.
+static void tell_leaving_out(co_capture *c)
+{
+    if (!c->op_keep.left_out || c->leaving_out_told)
+        return;
+    c->leaving_out_told = true;
+    co_capture_log(
+        c, 0, LEVEL_WARNING,
+        "Several runs were under way at once and it is not known which one some operators "
+        "belong to: these are left out, so slow runs may lack some of theirs. How many is "
+        "told at the end of the recording.");
+}
+
+static void tell_left_out(co_capture *c)
+{
+    char count[32], text[128];
+    if (!c->op_keep.left_out)
+        return;
+    cm_format_count(count, sizeof count, c->op_keep.left_out);
+    snprintf(text, sizeof text,
+             "%s execution%s of operators left out: which run they belong to is not known.", count,
+             c->op_keep.left_out == 1 ? "" : "s");
+    co_capture_log(c, 0, LEVEL_WARNING, text);
+    c->leaving_out_told = true; // nobody has to wait for the end any more
+}
+
 cm_status co_capture_flush(co_capture *c)
 {
+    tell_leaving_out(c);
     co_capture_settle(c);
     co_op_keep_write(&c->op_keep, &c->pending, &c->clock, c->writer);
     if (++c->flushes % AGE_FLUSHES == 0)
@@ -298,20 +326,6 @@ cm_status co_capture_flush(co_capture *c)
 co_stats co_capture_stats(const co_capture *c)
 {
     return c->stats;
-}
-
-// A slow run has all its operators only where it was alone, and the file would not show it.
-static void tell_left_out(co_capture *c)
-{
-    char count[32], text[192];
-    if (!c->op_keep.left_out)
-        return;
-    cm_format_count(count, sizeof count, c->op_keep.left_out);
-    snprintf(text, sizeof text,
-             "%s execution%s of operators left out: of several runs under way it is not known "
-             "which one they belong to, so slow runs may lack some of theirs.",
-             count, c->op_keep.left_out == 1 ? "" : "s");
-    co_capture_log(c, 0, LEVEL_WARNING, text);
 }
 
 cm_status co_capture_close(co_capture *c)

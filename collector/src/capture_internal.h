@@ -35,6 +35,7 @@ struct co_capture {
     co_clock clock;
     co_pending pending;
     co_op_keep op_keep;
+    bool leaving_out_told; // that it keeps not all operators of slow runs
     co_ids modules, sessions, shapes, kernels, allocators;
     target_state *targets;
     size_t target_count, target_capacity;
