@@ -100,6 +100,8 @@ void an_ops_add_choice(an_ops *o, const tm_block *b)
         int64_t mode = b->columns[TM_op_choice_mode][row];
         o->kept = mode > 0 && mode <= AN_KEPT_SLOWEST ? (an_op_kept)mode : AN_KEPT_ALL;
         o->kept_value = b->columns[TM_op_choice_value][row];
+        int64_t left_out = b->columns[TM_op_choice_left_out][row];
+        o->left_out = left_out > 0 ? (uint64_t)left_out : 0;
     }
 }
 
@@ -107,6 +109,11 @@ an_op_kept an_ops_kept(const an_ops *o, int64_t *out_value)
 {
     *out_value = o->kept_value;
     return o->kept;
+}
+
+uint64_t an_ops_left_out(const an_ops *o)
+{
+    return o->left_out;
 }
 
 uint64_t an_ops_runs_of(const an_ops *o, int64_t session)
@@ -139,6 +146,7 @@ void an_ops_add_run_time(const an_ops *o, const tm_block *b, const an_op_choice 
 
 double an_op_run_time_ns(const an_ops *o, const an_op_table *t, const an_op_runs *runs)
 {
-    bool comparable = o->options.runs && o->runs_with_ops.complete && t->all.ambiguous == 0;
+    bool comparable =
+        o->options.runs && o->runs_with_ops.complete && t->all.ambiguous == 0 && !o->left_out;
     return comparable && runs->with_ops_ns ? (double)runs->with_ops_ns : NAN;
 }

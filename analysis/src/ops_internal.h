@@ -69,6 +69,7 @@ struct an_ops {
     size_t batch_count; // cells with batches
     an_op_kept kept;
     int64_t kept_value;
+    uint64_t left_out; // executions that runs which were kept may lack
     an_creation *creations;
     size_t creation_count, creation_capacity;
 

@@ -70,13 +70,20 @@ cm_status co_capture_create(const char *path, co_anchor start, co_capture **out)
     return CM_OK;
 }
 
+static void tell_choice(co_capture *c, uint64_t ticks)
+{
+    const co_op_keep *k = &c->op_keep;
+    const int64_t row[] = {[TM_op_choice_time] = (int64_t)ticks,
+                           [TM_op_choice_mode] = k->choice.mode,
+                           [TM_op_choice_value] = k->choice.value,
+                           [TM_op_choice_left_out] = (int64_t)k->left_out};
+    co_pending_add(&c->pending, TM_KIND_op_choice, row);
+}
+
 void co_capture_choose_ops(co_capture *c, co_op_choice choice)
 {
-    const int64_t row[] = {[TM_op_choice_time] = (int64_t)c->clock.first.ticks,
-                           [TM_op_choice_mode] = choice.mode,
-                           [TM_op_choice_value] = choice.value};
     c->op_keep.choice = choice;
-    co_pending_add(&c->pending, TM_KIND_op_choice, row);
+    tell_choice(c, c->clock.first.ticks);
 }
 
 // ----------------------------------------------------------------------------------------- targets
@@ -291,11 +298,12 @@ static void tell_leaving_out(co_capture *c)
     if (!c->op_keep.left_out || c->leaving_out_told)
         return;
     c->leaving_out_told = true;
+    tell_choice(c, co_anchor_now().ticks);
     co_capture_log(
         c, 0, LEVEL_WARNING,
-        "Several runs were under way at once and it is not known which one some operators "
-        "belong to: these are left out, so slow runs may lack some of theirs. How many is "
-        "told at the end of the recording.");
+        "It is not known which run some operators belong to, mostly because several were "
+        "under way at once: these are left out, so slow runs may lack some of theirs. "
+        "How many is told at the end of the recording.");
 }
 
 static void tell_left_out(co_capture *c)
@@ -308,6 +316,7 @@ static void tell_left_out(co_capture *c)
              "%s execution%s of operators left out: which run they belong to is not known.", count,
              c->op_keep.left_out == 1 ? "" : "s");
     co_capture_log(c, 0, LEVEL_WARNING, text);
+    tell_choice(c, co_anchor_now().ticks);
     c->leaving_out_told = true; // nobody has to wait for the end any more
 }
 
@@ -332,6 +341,8 @@ cm_status co_capture_close(co_capture *c)
 {
     while (c->target_count)
         co_target_end(c, c->targets[0].id, 1, -1);
+    cm_status decided = co_capture_flush(c);
+    co_op_keep_end(&c->op_keep);
     tell_left_out(c);
     cm_status flushed = co_capture_flush(c);
     cm_status closed = tm_writer_close(c->writer);
@@ -349,5 +360,5 @@ cm_status co_capture_close(co_capture *c)
     cm_buf_deinit(&c->watched);
     free(c->targets);
     free(c);
-    return flushed != CM_OK ? flushed : closed;
+    return decided != CM_OK ? decided : flushed != CM_OK ? flushed : closed;
 }

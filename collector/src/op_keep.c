@@ -66,6 +66,11 @@ void co_op_keep_run_ended(co_op_keep *k, co_pending *pending, co_ended_run run)
     k->ended[k->ended_count++] = run;
 }
 
+void co_op_keep_end(co_op_keep *k)
+{
+    k->ending = true;
+}
+
 void co_op_keep_session_ended(co_op_keep *k, int64_t session)
 {
     co_keep_sessions_ended(&k->sessions, session);
@@ -107,14 +112,23 @@ static void decide_runs(co_op_keep *k, co_pending *pending, const co_clock *cloc
     k->ended_count = 0;
 }
 
-static void forget_decisions(co_op_keep *k)
+static void forget_decisions(co_op_keep *k, const co_clock *clock)
 {
     if (++k->flushes % FLUSHES_TO_SPARE)
         return;
+    k->known_from = k->decided_from;
+    k->decided_from = co_clock_time(clock, UINT64_MAX);
     co_keep_sessions_age(&k->sessions);
     cm_map_deinit(&k->decided_before);
     k->decided_before = k->decided;
     cm_map_init(&k->decided);
+}
+
+// A kernel that threw on a thread of a pool is told when that thread has something else to do. By
+// then nobody may know any more whether its run was slow.
+static bool comes_too_late(const co_op_keep *k, const int64_t *op)
+{
+    return op[TM_op_begin] + op[TM_op_duration] < k->known_from;
 }
 
 // The clock forgets: what waits for long gets its times now.
@@ -126,18 +140,22 @@ static void times_of_new(co_op_keep *k, const co_clock *clock)
 
 void co_op_keep_write(co_op_keep *k, co_pending *pending, const co_clock *clock, tm_writer *writer)
 {
-    size_t waiting = 0;
+    size_t waiting = 0, first_new = k->in_time;
     times_of_new(k, clock);
     decide_runs(k, pending, clock);
     for (size_t i = 0; i < k->held.count; i++) {
         const int64_t *op = held_row(k, i);
         int64_t key = key_of(op[TM_op_session], op[TM_op_run]);
         size_t slow;
-        if (!cm_map_find(&k->decided, key, &slow) && !cm_map_find(&k->decided_before, key, &slow))
+        bool decided =
+            cm_map_find(&k->decided, key, &slow) || cm_map_find(&k->decided_before, key, &slow);
+        if (!decided && i >= first_new && comes_too_late(k, op))
+            k->left_out++;
+        else if (!decided && !k->ending)
             memmove(held_row(k, waiting++), op, ROW_BYTES);
-        else if (slow)
+        else if (!decided || slow)
             tm_writer_row(writer, TM_KIND_op, op);
     }
     k->held.count = k->in_time = waiting;
-    forget_decisions(k);
+    forget_decisions(k, clock);
 }

@@ -25,8 +25,10 @@ typedef struct co_op_keep {
     // What was decided since a while, and in the while before: an operator may be read after its
     // run's row, but not long after.
     cm_map decided, decided_before;
+    int64_t decided_from, known_from; // since when each of the two is there, in nanoseconds
     unsigned flushes;
-    uint64_t left_out; // operators of which no run is known
+    bool ending;       // nothing more will come
+    uint64_t left_out; // operators of which no run is known, or not any more whether it was slow
     co_keep_sessions sessions;
 } co_op_keep;
 
@@ -39,6 +41,10 @@ bool co_op_keep_waits(const co_op_keep *k);
 void co_op_keep_hold(co_op_keep *k, co_pending *pending, const int64_t *op);
 void co_op_keep_run_ended(co_op_keep *k, co_pending *pending, co_ended_run run);
 void co_op_keep_session_ended(co_op_keep *k, int64_t session);
+
+// From here on nothing waits: the next write is the last one. A run that has not ended by then may
+// be the slowest of all, so its operators are kept.
+void co_op_keep_end(co_op_keep *k);
 
 // At a flush: writes the operators of slow runs and forgets those of fast ones.
 void co_op_keep_write(co_op_keep *k, co_pending *pending, const co_clock *clock, tm_writer *writer);

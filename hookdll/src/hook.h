@@ -245,10 +245,14 @@ void *hk_alloc_for_good(size_t bytes); // begins a cache line; can't be given ba
 void hk_free(void *memory);
 
 // `--ops sample:N`: only every Nth run of a session has its operators recorded.
+static inline bool hk_runs_are_sampled(void)
+{
+    return g_hk.flags >> ORT_HOOK_OPS_EVERY_SHIFT > 1;
+}
+
 static inline bool hk_run_skips_ops(uint32_t run)
 {
-    uint32_t every = g_hk.flags >> ORT_HOOK_OPS_EVERY_SHIFT;
-    return every > 1 && run % every != 1;
+    return hk_runs_are_sampled() && run % (g_hk.flags >> ORT_HOOK_OPS_EVERY_SHIFT) != 1;
 }
 
 static inline uint64_t hk_ticks(void)

@@ -6,7 +6,6 @@
 #include "tracelogging/channel_inline.h"
 
 enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
-#define UNKNOWN_RUN 0u // never one that is sampled
 
 // ----------------------------------------------------------------------------------- which run
 
@@ -14,16 +13,16 @@ enum { FLAG_LOADING = 1, FLAG_AMBIGUOUS = 2, FLAG_FAILED = 4 };
 // before we came could be under way beside it, so the run stays unknown and nothing is remembered.
 static bool guess_session(hk_op_frame *f)
 {
-    uint32_t in_flight;
-    const hk_session *s = hk_session_sole_in_flight(&in_flight);
+    bool may_record;
+    const hk_session *s = hk_session_sole_in_flight(&may_record);
     f->session = s ? s->id : 0;
-    return in_flight != 0;
+    return may_record;
 }
 
 // On a thread that is not inside a run hook: an inter-op thread, or the pool of RunAsync. False if
 // the operator is not to be recorded: it belongs to a run that began before we came, or to one that
-// is not sampled. With sampling an operator whose run is not known is taken for one of the many
-// that are not.
+// is not sampled. Where its run is not known it is recorded while a sampled one is under way, which
+// it may be missing in otherwise.
 static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_kernel *k,
                                                        hk_op_frame *f)
 {
@@ -42,14 +41,13 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
         bool certain;
         s = hk_kernel_find_owner(k, &certain);
         if (!s)
-            return !certain && !hk_run_skips_ops(UNKNOWN_RUN) && guess_session(f);
+            return !certain && guess_session(f);
     }
     f->session = s->id;
     f->owner = s;
     f->run = hk_session_sole_run(s);
-    if (f->run == UNKNOWN_RUN)
-        return !hk_run_skips_ops(UNKNOWN_RUN) &&
-               atomic_load_explicit(&s->flying, memory_order_relaxed) != 0;
+    if (!f->run)
+        return hk_session_may_record(s);
     f->flags = 0;
     f->run_inputs = hk_session_inputs_of(s, f->run, HK_SET_UNTOLD);
     return !hk_run_skips_ops(f->run);

@@ -361,18 +361,20 @@ uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id)
     return 0;
 }
 
-hk_session *hk_session_sole_in_flight(uint32_t *count)
+hk_session *hk_session_sole_in_flight(bool *out_may_record)
 {
     hk_session *last = NULL;
-    *count = 0;
+    uint32_t count = 0;
+    *out_may_record = false;
     for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
         if (!s || !atomic_load(&s->flying))
             continue;
         last = s;
-        ++*count;
+        count++;
+        *out_may_record |= hk_session_may_record(s);
     }
-    return *count == 1 ? last : NULL;
+    return count == 1 ? last : NULL;
 }
 
 void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session)

@@ -39,6 +39,7 @@ typedef struct hk_session {
     // Runs under way: how many in the upper 16 bits, the sum of their numbers below. So when there
     // is one, its number is known without a list.
     _Atomic uint64_t flying;
+    _Atomic uint32_t sampled_flying; // those of them whose operators are a sample
     // The set of inputs of the last runs: the run's number in the upper half.
     _Atomic uint64_t run_inputs[HK_RUN_INPUTS];
     _Atomic uint64_t manager; // of a hidden one: what its kernels have in common (op_owner.c)
@@ -133,6 +134,8 @@ static inline hk_session *hk_session_of(hk_thread *t, uint32_t epoch, hk_module 
 // Notes a run; returns how many are under way, itself included.
 static inline uint32_t hk_session_run_begins(hk_session *s, uint32_t run)
 {
+    if (hk_runs_are_sampled() && !hk_run_skips_ops(run))
+        atomic_fetch_add_explicit(&s->sampled_flying, 1, memory_order_relaxed);
     uint64_t one = (uint64_t)1 << 48 | run;
     return (uint32_t)((atomic_fetch_add_explicit(&s->flying, one, memory_order_relaxed) + one) >>
                       48);
@@ -141,6 +144,17 @@ static inline uint32_t hk_session_run_begins(hk_session *s, uint32_t run)
 static inline void hk_session_run_ends(hk_session *s, uint32_t run)
 {
     atomic_fetch_sub_explicit(&s->flying, (uint64_t)1 << 48 | run, memory_order_relaxed);
+    if (hk_runs_are_sampled() && !hk_run_skips_ops(run))
+        atomic_fetch_sub_explicit(&s->sampled_flying, 1, memory_order_relaxed);
+}
+
+// Whether an operator may belong to a run whose operators are recorded, if all that is known is
+// that it belongs to one of those under way.
+static inline bool hk_session_may_record(const hk_session *s)
+{
+    return atomic_load_explicit(&s->flying, memory_order_relaxed) != 0 &&
+           (!hk_runs_are_sampled() ||
+            atomic_load_explicit(&s->sampled_flying, memory_order_relaxed) != 0);
 }
 
 // The run under way if there is exactly one, else 0.
@@ -190,8 +204,9 @@ static inline uint64_t hk_session_failed_at(const hk_session *s, uint32_t run, u
     return first;
 }
 
-// The session that runs if exactly one does, else NULL; *count says how many do. Walks all.
-hk_session *hk_session_sole_in_flight(uint32_t *count);
+// The session that runs if exactly one does, else NULL; *out_may_record says whether any has a run
+// under way whose operators are recorded. Walks all.
+hk_session *hk_session_sole_in_flight(bool *out_may_record);
 
 // alloc_instance.c: a session that lives can show what its arenas take memory from.
 void hk_alloc_session_seen(const hk_module *runtime, const OrtSession *session);

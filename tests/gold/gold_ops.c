@@ -197,7 +197,7 @@ void make_slow_ops(void)
     begin("slow_ops.ortl");
     g_next_shape = 10;
     process_and_module();
-    ROW(op_choice, 0, 3, 250 * US);
+    ROW(op_choice, 0, 3, 250 * US, 0);
     session(1, 50 * MS, "models/silero_vad.onnx", CPU);
     session(2, 80 * MS, "models/classifier.onnx", CPU);
     input_shape(1, 1, 1, "1,512");

@@ -113,7 +113,7 @@ OPS_KEYS = {
     "other_threads": ["idle_at_least_us", "idle_at_least_share", "threads"],
     "other_threads.threads": ["process", "thread", "cpu_at_most_us", "runs_cover_us"],
     "runs": ["count", "kept", "with_ops", "with_ops_us"],
-    "all": ["calls", "failed", "ambiguous", "not_told_apart", "self_us", "share_of_run_time", "time",
+    "all": ["calls", "failed", "ambiguous", "left_out", "not_told_apart", "self_us", "share_of_run_time", "time",
             "loading_calls", "loading_us"],
     "ops": ["node", "op_type", "domain", "provider", "session", "thread", "nodes", "calls", "failed",
             "ambiguous", "total_us", "self_us", "mean_us", "p50_us", "p95_us", "p99_us", "max_us",

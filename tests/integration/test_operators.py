@@ -177,8 +177,17 @@ def modes(checker):
     checker.equal("crowded: the exit code passes through", program.code, 0)
     timeline = h.load(trace)
     checker.equal("crowded: all runs are there", len(timeline.rows("run")), 4 * RUNS)
-    checker.equal("crowded: where it is not known whose an operator is, it is not among the samples",
-                  {op["run"] for op in of_runs(timeline) if op["run"] % 3 != 1}, set())
+    ops = of_runs(timeline)
+    checker.equal("crowded: operators with a run are those of samples",
+                  {op["run"] % 3 for op in ops if op["run"]} - {1}, set())
+    checker.equal("crowded: the others are marked",
+                  [op for op in ops if bool(op["run"]) == bool(op["flags"] & FLAG_AMBIGUOUS)][:2], [])
+    samples = sum(run["run"] % 3 == 1 for run in timeline.rows("run"))
+    checker.true("crowded: no operator of a sample is missing", len(ops) >= samples * operators_of_run("1.23.2"),
+                 (len(ops), samples))
+    told = h.ask("ops", trace)["all"]
+    checker.equal("crowded: what may lack some is not compared with the time of runs",
+                  (told["ambiguous"] > 0, told["share_of_run_time"] is None), (True, True))
     program = h.ortscope(checker.folder, "wrong", "run", "--ops", "most", "--", "x")
     checker.true("another word is refused, with those that exist",
                  program.code == 2 and "sample:N" in program.err, (program.code, program.err))
@@ -227,6 +236,9 @@ def left_out(checker):
     checker.equal("left out: together with those that are there it is all", sum(counts) + len(of_runs(timeline)),
                   len(timeline.rows("run")) * operators_of_run("1.23.2"))
     checker.equal("left out: the summary says how many", [count > 0 for count in counts], [True])
+    told = h.ask("ops", trace)["all"]
+    checker.equal("left out: so does ops, which does not compare what is there with the time of runs",
+                  (told["left_out"], told["share_of_run_time"]), (sum(counts), None))
 
 
 def slow(checker):
@@ -255,6 +267,28 @@ def slow(checker):
     program = h.ortscope(checker.folder, "wrong", "run", "--ops", "slow:50", "--", "x")
     checker.true("a limit without a unit is refused", program.code == 2 and "slow:TIME" in program.err,
                  (program.code, program.err))
+
+
+def slow_at_the_end(checker):
+    """--ops slow: a run that was under way when the recording ended is not known to be fast"""
+    pid_file, stop_file = (os.path.join(checker.folder, "target" + end) for end in (".pid", ".stop"))
+    words = arguments("1.20.1", ["det"], "--workers", 2, "--stop-file", stop_file, "--pid-file", pid_file)
+    program = h.Program(checker.folder, "target", words)
+    pid = h.read_pid(pid_file, program)
+    trace, cut = checker.folder + "/cut.ortl", set()
+    for attempt in range(20):  # it may end between two runs, or before the first one
+        collector = h.ortscope(checker.folder, "attach-%d" % attempt, "attach", pid, "-q", "-o", trace,
+                               "--ops", "slow:1000s", "--duration", "%dms" % (300 * (attempt + 1)))
+        checker.equal("attach ends well", collector.code, 0)
+        timeline = h.load(trace)
+        ended = {(r["session"], r["run"]) for r in timeline.rows("run")}
+        cut = {(op["session"], op["run"]) for op in of_runs(timeline)}
+        checker.equal("no run that ended has operators", cut & ended, set())
+        if cut and ended:
+            break
+    checker.true("the run that did not end has", cut)
+    h.touch(stop_file)
+    checker.equal("the program ends well, all outputs equal", program.wait(), 0)
 
 
 def again_and_again(checker):
@@ -288,7 +322,8 @@ def of_version(kind, version):
 
 
 TESTS = [of_version(launched, v) for v in VERSIONS] + [of_version(attached, v) for v in ATTACHED]
-TESTS += [other_threads, crowded, come_and_go, a_thousand_sessions, modes, slow, again_and_again]
+TESTS += [other_threads, crowded, come_and_go, a_thousand_sessions, modes, slow, slow_at_the_end,
+          again_and_again]
 
 if __name__ == "__main__":
     h.run_tests("test_operators", TESTS)

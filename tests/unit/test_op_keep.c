@@ -133,6 +133,49 @@ static void test_a_run_over_many_flushes(void)
     TEST_ASSERT_EQUAL_size_t(100, g_keep.held.count);
 }
 
+// Whether the recording ends or the program: a run that never came to its end is not known to be
+// fast.
+static void test_a_run_under_way_at_the_end(void)
+{
+    begin(CO_OPS_LONGER, 50 * MS);
+    op(1, 1, 11);
+    op(1, 2, 12);
+    run(1, 1, 10 * MS);
+    flush();
+    TEST_ASSERT_EQUAL_size_t(0, g_count);
+    co_op_keep_end(&g_keep);
+    flush();
+    TEST_ASSERT_EQUAL_size_t(1, g_count);
+    check_written(0, 1, 2, 12);
+    TEST_ASSERT_EQUAL_size_t(0, g_keep.held.count);
+    TEST_ASSERT_EQUAL_UINT64(0, g_keep.left_out);
+}
+
+// Told long after it ended, when nobody knows any more whether its run was slow.
+static void test_an_operator_that_is_told_late(void)
+{
+    begin(CO_OPS_LONGER, 50 * MS);
+    uint64_t then = g_now;
+    run(1, 1, 60 * MS);
+    op(1, 2, 11); // of a run under way all the time
+    for (int i = 0; i < 40; i++)
+        flush();
+    uint64_t now = g_now;
+    g_now = then;
+    op(1, 1, 12);
+    g_now = now;
+    op(1, 2, 13);
+    flush();
+    TEST_ASSERT_EQUAL_UINT64(1, g_keep.left_out);
+    TEST_ASSERT_EQUAL_size_t(2, g_keep.held.count);
+    run(1, 2, 8000ll * MS);
+    flush();
+    TEST_ASSERT_EQUAL_size_t(2, g_count);
+    check_written(0, 1, 2, 11);
+    check_written(1, 1, 2, 13);
+    TEST_ASSERT_EQUAL_UINT64(1, g_keep.left_out);
+}
+
 static void test_same_run_number_of_another_session(void)
 {
     begin(CO_OPS_LONGER, 50 * MS);
@@ -286,6 +329,8 @@ int main(void)
     RUN_TEST(test_only_longer_runs);
     RUN_TEST(test_operators_that_come_after_their_run);
     RUN_TEST(test_a_run_over_many_flushes);
+    RUN_TEST(test_a_run_under_way_at_the_end);
+    RUN_TEST(test_an_operator_that_is_told_late);
     RUN_TEST(test_same_run_number_of_another_session);
     RUN_TEST(test_ambiguous_operators_are_nobodys);
     RUN_TEST(test_waiting_is_bounded);

@@ -4,7 +4,8 @@
 
 #include <unity.h>
 
-static void test_runs_with_operators(void)
+// 30 runs of a session, every third with an operator of 80 of its 100 ns: how they compare.
+static double run_time_of_thirds(an_op_runs *runs)
 {
     kernel(1, 1, "a", "Add");
     for (int64_t run = 1; run <= 30; run++) {
@@ -15,24 +16,42 @@ static void test_runs_with_operators(void)
     ROW(run, 2, 3, 1, 50000, 5000, 0, 0, 1, 0, 0); // of another session
     g_options.runs = true;
     const an_op_table *t = table(AN_BY_NODE);
-    an_op_runs runs = {0};
     an_op_choice choice = {.has_session = true, .session = 1};
     tm_reader *reader;
     tm_block block;
     TEST_ASSERT_EQUAL_INT(CM_OK, tm_reader_open(PATH, &reader));
     while (tm_reader_next(reader, &block) == CM_OK)
-        an_ops_add_run_time(g_ops, &block, &choice, &runs);
+        an_ops_add_run_time(g_ops, &block, &choice, runs);
     tm_reader_close(reader);
+    TEST_ASSERT_EQUAL_UINT64(800, t->all.self_ns);
+    return an_op_run_time_ns(g_ops, t, runs);
+}
+
+static void test_runs_with_operators(void)
+{
+    an_op_runs runs = {0};
+    TEST_ASSERT_EQUAL_DOUBLE(1000, run_time_of_thirds(&runs));
     TEST_ASSERT_EQUAL_UINT64(30, runs.runs);
     TEST_ASSERT_EQUAL_UINT64(10, runs.with_ops);
-    TEST_ASSERT_EQUAL_DOUBLE(1000, an_op_run_time_ns(g_ops, t, &runs));
-    TEST_ASSERT_EQUAL_UINT64(800, t->all.self_ns);
+    TEST_ASSERT_EQUAL_UINT64(0, an_ops_left_out(g_ops));
+}
+
+// The runs that are there may lack some operators: their time is not compared with that of the runs.
+static void test_runs_that_operators_were_left_out_of(void)
+{
+    an_op_runs runs = {0};
+    ROW(op_choice, 0, AN_KEPT_LONGER, 10, 0);
+    ROW(op_choice, 500, AN_KEPT_LONGER, 10, 1);
+    ROW(op_choice, 900, AN_KEPT_LONGER, 10, 7);
+    TEST_ASSERT_FALSE(an_known(run_time_of_thirds(&runs)));
+    TEST_ASSERT_EQUAL_UINT64(10, runs.with_ops);
+    TEST_ASSERT_EQUAL_UINT64(7, an_ops_left_out(g_ops));
 }
 
 // The operators of every tenth run are there, the allocations of all runs.
 static void tenth_runs_with_allocs(int64_t mode)
 {
-    ROW(op_choice, 0, mode, 10);
+    ROW(op_choice, 0, mode, 10, 0);
     kernel(1, 1, "a", "Add");
     for (int64_t run = 1; run <= 40; run++) {
         if (run % 10 == 0)
@@ -147,6 +166,7 @@ int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_runs_with_operators);
+    RUN_TEST(test_runs_that_operators_were_left_out_of);
     RUN_TEST(test_bytes_of_slow_runs_alone);
     RUN_TEST(test_bytes_of_the_slowest_runs_alone);
     RUN_TEST(test_bytes_of_slow_runs_that_are_not_known);

@@ -115,6 +115,7 @@ static void json_head(cm_json *j, const vw_ops *v)
     cm_json_key_uint(j, "calls", all->calls);
     cm_json_key_uint(j, "failed", all->failed);
     cm_json_key_uint(j, "ambiguous", all->ambiguous);
+    cm_json_key_uint(j, "left_out", an_ops_left_out(v->ops));
     cm_json_key_uint(j, "not_told_apart", an_ops_untold(v->ops));
     cm_json_key_number(j, "self_us", us((double)all->self_ns), 3);
     cm_json_key_number(j, "share_of_run_time", (double)all->self_ns / v->run_time_ns, 6);

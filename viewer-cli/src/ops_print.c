@@ -61,6 +61,10 @@ static void write_head(vw_io *io, const vw_ops *v)
         count_text(out, all->ambiguous, "execution", "executions");
         cm_out_text(out, " of runs in parallel could not be assigned to one of them\n");
     }
+    if (an_ops_left_out(v->ops)) {
+        count_text(out, an_ops_left_out(v->ops), "execution", "executions");
+        cm_out_text(out, " left out of the file: which run they belong to is not known\n");
+    }
 }
 
 typedef enum column {

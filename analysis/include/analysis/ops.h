@@ -63,6 +63,8 @@ typedef enum an_op_kept {
     AN_KEPT_SLOWEST
 } an_op_kept;
 an_op_kept an_ops_kept(const an_ops *o, int64_t *out_value);
+// How many executions are not in the file because it is not known which run they belong to.
+uint64_t an_ops_left_out(const an_ops *o);
 // With the option `runs`: how many runs of the session operators were recorded of.
 uint64_t an_ops_runs_of(const an_ops *o, int64_t session);
 
@@ -214,6 +216,6 @@ typedef struct an_op_runs {
 // With the option `runs`: takes in a run block. Call it with all of them.
 void an_ops_add_run_time(const an_ops *o, const tm_block *block, const an_op_choice *choice,
                          an_op_runs *sums);
-// The time of those runs if it can be compared with the table's, else NAN: some operators do not
-// say which run they belong to.
+// The time of those runs if it can be compared with the table's, else NAN: of some operators, in
+// the file or left out of it, it is not known which run they belong to.
 double an_op_run_time_ns(const an_ops *o, const an_op_table *t, const an_op_runs *runs);

@@ -154,10 +154,11 @@
     C(run, INT) C(time, TIME) C(change_bytes, INT) C(in_use_bytes, INT) C(held_bytes, INT)
 // What an execution of a kernel took from its arena (negative: gave back), told by the shim when it
 // is another amount than the last time. in_use_bytes, held_bytes: the arena's, after it.
-#define TM_COLUMNS_op_choice(C) C(time, TIME) C(mode, INT) C(value, INT)
+#define TM_COLUMNS_op_choice(C) C(time, TIME) C(mode, INT) C(value, INT) C(left_out, INT)
 // Whose operators are in the file; without this row: those of all runs. mode: 0 all runs, 1 none, 2
 // every value-th run of a session, 3 runs longer than value nanoseconds, 4 the slowest value
-// millionths of a session's runs (each compared with those before it).
+// millionths of a session's runs (each compared with those before it). left_out: executions until
+// then that are not in the file because it is not known which run they belong to.
 #define TM_COLUMNS_mark(C) C(time, TIME) C(text, STR)
 #define TM_COLUMNS_counter(C)                                                                      \
     C(counter, ID)                                                                                 \
