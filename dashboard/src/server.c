@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LAST_TURNS 200u  // of 10 ms, for the last messages and what clients ask for after them
+#define LAST_TURNS 500u  // of 10 ms, for the last messages and what clients ask for after them
 #define STOP_TURNS 2000u // of 10 ms
 
 cm_status da_server_start(const da_server_options *options, da_server **out)

@@ -167,6 +167,16 @@ export async function operateControls(page, o) {
 
 const runShown = async (page) => Number(/^run ([\d,]+) of/.exec((await page.seen()).timeline)?.[1].replace(/,/g, ''));
 
+// Clicks, and waits until the inference is shown that the page asks for then.
+async function step(page, button) {
+    const [answer] = await Promise.all([
+        page.p.waitForResponse((r) => new URL(r.url()).pathname.endsWith('/timeline') && new URL(r.url()).searchParams.has('run')),
+        page.click(button)]);
+    const run = Number(new URL(answer.url()).searchParams.get('run'));
+    await until(`${button}: its inference`, async () => (await runShown(page)) === run, () => runShown(page));
+    return run;
+}
+
 async function inferences(page) {
     const {session} = (await page.api('metrics/current')).captures[0].sessions[0];
     page.session = session;
@@ -174,14 +184,11 @@ async function inferences(page) {
     await until('one session', async () => !(await page.seen()).gauges.p50.more.startsWith('slowest: '));
     const first = await runShown(page);
     await until('the newest inference changes', async () => (await runShown(page)) > first);
-    await page.click('#run-before');
+    let run = await step(page, '#run-before');
     same('it is held', await page.p.getAttribute('#run-latest', 'aria-pressed'), 'false');
-    await until('the field says which', async () => Number(await page.p.inputValue('#run')) === await runShown(page));
-    let run = await runShown(page);
-    await page.click('#run-before');
-    await until('the inference before', async () => (await runShown(page)) === run - 1, () => runShown(page));
-    await page.click('#run-after');
-    await until('the inference after', async () => (await runShown(page)) === run, () => runShown(page));
+    same('the field says which', Number(await page.p.inputValue('#run')), run);
+    same('the inference before', await step(page, '#run-before'), run - 1);
+    same('the inference after', await step(page, '#run-after'), run);
     await page.p.fill('#run', '3');
     await page.p.keyboard.press('Enter');
     await until('an inference by its number', async () => (await runShown(page)) === 3, async () => (await page.seen()).timeline);
@@ -198,7 +205,7 @@ async function inferences(page) {
 }
 
 async function filters(page) {
-    await page.click('#run-before'); // held while we look
+    await step(page, '#run-before'); // held while we look
     await page.p.focus('#timeline');
     const types = (await page.p.locator('#type option').allInnerTexts()).slice(1);
     check('types of operators are offered', types.length > 5 && types.includes('Conv'), types);

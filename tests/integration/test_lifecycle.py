@@ -35,7 +35,8 @@ def attach_and_detach_twenty_times(checker):
     sizes, recorded, between = [], 0, 0
     for i in range(20):
         trace = "%s/%02d.ortl" % (checker.folder, i)
-        collector = h.attach(checker.folder, "attach-%02d" % i, target.pid, trace, "--quiet")
+        collector = h.attach(checker.folder, "attach-%02d" % i, target.pid, trace, "--quiet",
+                             "--ring-size", 8192)
         first = target.count()
         target.more_runs(5)
         between += target.count() - first

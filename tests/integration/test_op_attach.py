@@ -94,7 +94,7 @@ def both_running(checker, version):
         target = Running(checker, version, what, [SHORT, LONG], *MODES[mode])
         target.more_runs(2)
         trace = checker.folder + "/%s.ortl" % what
-        collector = h.attach(checker.folder, "attach-" + what, target.pid, trace, "-q")
+        collector = h.attach(checker.folder, "attach-" + what, target.pid, trace, "-q", "--ring-size", 8192)
         target.more_runs(4)
         checker.equal(what + ": all end well", target.stop(collector), (0, 0))
         timeline = h.load(trace)
@@ -162,6 +162,7 @@ def shapes_after_loss(checker):
     expected = operators_of_run(h.NEWEST)
 
     def complete():
+        target.more_runs(10 * kinds)  # reading it takes the collector's processor
         timeline = h.load(trace)  # which still grows
         executed = {op["kernel"] for op in of_runs(timeline)}
         described = {row["shape"] for row in timeline.rows("tensor")}

@@ -63,6 +63,7 @@ def told_at_once(checker, version):
     """The one test that time decides: half a second is the promise. The median counts, so that neither a
     lucky attach nor an unlucky one does; the machine may be busy with something else for a while, so a set
     as a whole may be taken again."""
+    operators_of_run(version)  # is found out with a program that shall not run beside an attach
     target = Looping(checker, version=version)
     target.more_runs(200)
     for i in range(SETS):

@@ -36,7 +36,8 @@ def watched(checker, name, words):
     """The file of a program, and its report, which is that of the program alone."""
     trace = "%s/%s.ortl" % (checker.folder, name)
     alone = h.run(checker.folder, "alone-" + name, words)
-    program = h.ortscope(checker.folder, "run-" + name, "run", "-q", "-o", trace, "--", *words)
+    program = h.ortscope(checker.folder, "run-" + name, "run", "-q", "-o", trace, "--ring-size", "8192", "--",
+                         *words)
     checker.equal(name + ": the exit code passes through", program.code, 0)
     report = h.report_of(program.out)[0]
     checker.equal(name + ": outputs are bit-identical", report["output_hash"],
@@ -173,9 +174,11 @@ def modes(checker):
         checker.equal(mode + ": all runs are there", len(timeline.rows("run")), RUNS)
     trace = checker.folder + "/crowded.ortl"
     words = arguments("1.23.2", ["cls_1"], "--workers", 4, "--async", "--threads", 2)
-    program = h.ortscope(checker.folder, "run-crowded", "run", "-q", "--ops", "sample:3", "-o", trace, "--", *words)
+    program = h.ortscope(checker.folder, "run-crowded", "run", "-q", "--ops", "sample:3", "-o", trace,
+                         "--ring-size", "8192", "--", *words)
     checker.equal("crowded: the exit code passes through", program.code, 0)
     timeline = h.load(trace)
+    checker.equal("crowded: nothing was lost", h.lost(timeline), 0)
     checker.equal("crowded: all runs are there", len(timeline.rows("run")), 4 * RUNS)
     ops = of_runs(timeline)
     checker.equal("crowded: operators with a run are those of samples",
@@ -198,8 +201,8 @@ def with_slow(checker, name, mode, *more):
     trace = "%s/%s.ortl" % (checker.folder, name)
     words = arguments("1.23.2", ["cls_1"], *more)
     words[words.index("--runs") + 1] = 200
-    program = h.ortscope(checker.folder, "run-" + name, "run", "-q", "--ops", mode, "-o", trace, "--",
-                         *words)
+    program = h.ortscope(checker.folder, "run-" + name, "run", "-q", "--ops", mode, "-o", trace,
+                         "--ring-size", "8192", "--", *words)
     checker.equal(name + ": the exit code passes through", program.code, 0)
     timeline = h.load(trace)
     checker.equal(name + ": nothing was lost", h.lost(timeline), 0)
@@ -227,10 +230,11 @@ def left_out(checker):
     """Where runs overlap on other threads, what can't be assigned is missing from slow runs: that is said."""
     trace = checker.folder + "/left-out.ortl"
     words = arguments("1.23.2", ["cls_1"], "--workers", 4, "--async", "--threads", 2)
-    program = h.ortscope(checker.folder, "run-left-out", "run", "-q", "--ops", "slow:1us", "-o", trace, "--",
-                         *words)
+    program = h.ortscope(checker.folder, "run-left-out", "run", "-q", "--ops", "slow:1us", "-o", trace,
+                         "--ring-size", "8192", "--", *words)
     checker.equal("left out: the exit code passes through", program.code, 0)
     timeline = h.load(trace)
+    checker.equal("left out: nothing was lost", h.lost(timeline), 0)
     told = [m["text"] for m in h.summary(trace)["messages"] if "operators left out" in m["text"]]
     counts = [int(text.split()[0].replace(",", "")) for text in told]
     checker.equal("left out: together with those that are there it is all", sum(counts) + len(of_runs(timeline)),
@@ -302,7 +306,7 @@ def again_and_again(checker):
         while not whole and ms < 60000:  # until it has seen a run, however long that takes
             ms *= 2
             collector = h.ortscope(checker.folder, "attach-%d" % i, "attach", pid, "-q", "-o", trace,
-                                   "--duration", "%dms" % ms)
+                                   "--ring-size", "8192", "--duration", "%dms" % ms)
             checker.equal("part %d: attach ends well" % i, collector.code, 0)
             timeline = h.load(trace)
             counts = collections.Counter((op["session"], op["run"]) for op in of_runs(timeline))

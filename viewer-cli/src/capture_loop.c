@@ -91,6 +91,7 @@ static uint32_t next_poll(uint32_t last_ms, size_t events)
 static cm_status capture_until_end(vw_loop *l)
 {
     size_t turn = 0;
+    co_capture_drain(l->capture); // a busy target has filled much of its rings by now
     note_machine(l);
     while (l->count && !is_stopped(l) && !time_is_over(l)) {
         size_t events = co_capture_drain(l->capture) + co_etw_drain(l->etw);
