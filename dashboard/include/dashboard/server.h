@@ -57,9 +57,9 @@ typedef struct da_server_options {
 #define DA_PORT 9797u
 
 cm_status da_server_start(const da_server_options *options, da_server **out);
-// Ends all connections: those that wait for an answer or may still ask get five seconds. False: some
-// answer did not end. Then the captures and what the host's functions use must stay as they are
-// until the process ends.
+// Ends all connections: those that wait for an answer or may still ask get five seconds. False:
+// some answer did not end. Then the captures and what the host's functions use must stay as they
+// are until the process ends.
 bool da_server_stop(da_server *s);
 
 #define DA_SERVER_CAPTURES 16u // at most at a time
