@@ -86,6 +86,28 @@ static bool ends_in(const char *text, const char *end)
     return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return hk_text_of(a).len == hk_text_of(b).len && memcmp(a, b, hk_text_of(a).len) == 0;
+}
+
+// A Node begins with its number, its name and its operator; the latter must be what the definition
+// says.
+static bool read_node(const hk_op_module *o, const definition *d, uint8_t bytes[NODE_BYTES])
+{
+    char op_type[sizeof d->op_type];
+    return hk_copy_readable(d->node, bytes, NODE_BYTES) &&
+           take_string(o, bytes + NODE_OPERATOR, op_type, sizeof op_type) &&
+           same_text(op_type, d->op_type);
+}
+
+// ORT's own providers are all called so; a plugin may have any name, and then the node must agree.
+static bool is_provider(const hk_op_module *o, const definition *d)
+{
+    uint8_t node[NODE_BYTES];
+    return ends_in(d->provider, "ExecutionProvider") || (d->provider[0] && read_node(o, d, node));
+}
+
 static bool read_definition(hk_op_module *o, uint64_t info, definition *out)
 {
     uint8_t head[INFO_BYTES], bytes[DEFINITION_BYTES];
@@ -97,23 +119,14 @@ static bool read_definition(hk_op_module *o, uint64_t info, definition *out)
         return false;
     out->node = word_at(head + INFO_NODE);
     out->opset = (uint32_t)word_at(bytes + DEFINITION_OPSET);
-    return out->op_type[0] && out->opset < 10000 && ends_in(out->provider, "ExecutionProvider");
+    return out->op_type[0] && out->opset < 10000 && is_provider(o, out);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return hk_text_of(a).len == hk_text_of(b).len && memcmp(a, b, hk_text_of(a).len) == 0;
-}
-
-// Without a C API to ask. A Node begins with its number, its name and its operator; the latter must
-// be what the definition says.
+// Without a C API to ask.
 static void read_node_name(const hk_op_module *o, const definition *d, char *name, size_t capacity)
 {
     uint8_t bytes[NODE_BYTES];
-    char op_type[sizeof d->op_type];
-    if (!hk_copy_readable(d->node, bytes, sizeof bytes) ||
-        !take_string(o, bytes + NODE_OPERATOR, op_type, sizeof op_type) ||
-        !same_text(op_type, d->op_type) || !take_string(o, bytes + NODE_NAME, name, capacity))
+    if (!read_node(o, d, bytes) || !take_string(o, bytes + NODE_NAME, name, capacity))
         name[0] = 0;
 }
 
