@@ -120,7 +120,23 @@ def hidden(checker):
     off(checker, "hidden", change, "no kernels were found in this runtime")
 
 
-TESTS = [no_kernels, contradiction, hidden]
+def other_provider(checker):
+    """a provider whose name is not of ORT's own kind, as plugins may have: its kernels are told like all others"""
+    def change(image):
+        replace_once(image, b"\0CPUExecutionProvider\0", b"\0Some other processor\0")
+    words = arguments(VERSION, ["cls_1", "silero_v5"], runs=RUNS)
+    words[words.index("--dll") + 1] = changed_copy("other", change)
+    trace = checker.folder + "/other.ortl"
+    program = h.ortscope(checker.folder, "other", "run", "-q", "-o", trace, "--", *words)
+    checker.equal("the program ends well", program.code, 0)
+    kernels = h.load(trace).rows("kernel")
+    checker.true("operators of both models", len(kernels) > 200, len(kernels))
+    checker.equal("each with its identity, from ORT's own structures",
+                  [k for k in kernels if not (k["node"] and k["op_type"] and k["opset"] and k["source"] == 2)][:2], [])
+    checker.equal("and the provider's name", {k["provider"] for k in kernels}, {"Some other processor"})
+
+
+TESTS = [no_kernels, contradiction, hidden, other_provider]
 
 if __name__ == "__main__":
     h.run_tests("test_op_off", TESTS)
