@@ -37,6 +37,26 @@ HISTORY_OF_ANOTHER = """async () => {
     const came = await Promise.all([...old, history.update(2, 60)]);
     return [asked, came, history.time];
 }"""
+# Each of these answers has another session and another process: [most of both at once, what is left of them].
+HISTORY_OF_MANY = """async (answers) => {
+    const {History} = await import('/history.js');
+    let now_s;
+    const get = async (name, {from, step}) => {
+        const time_s = [];
+        for (let i = Math.ceil(from / step); i * step <= now_s; i++) time_s.push(i * step);
+        const values = time_s.map(() => 1);
+        return {step_s: step, time_s, marks: [], outliers: [], sessions: [{session: now_s, runs: values}],
+                counters: [{name: 'private', about: 'process', process: now_s, values}]};
+    };
+    const history = new History(get), kept = (map, of) => [...map.values()].map((e) => e[of]);
+    let most = 0;
+    history.reset(10);
+    for (now_s = 1; now_s <= answers; now_s++) {
+        await history.update(1, now_s);
+        most = Math.max(most, history.sessions.size, history.counters.size);
+    }
+    return [most, kept(history.sessions, 'session'), kept(history.counters, 'process')];
+}"""
 
 
 class Numbers(dashboard_page.Tests):
@@ -54,6 +74,14 @@ class Numbers(dashboard_page.Tests):
         with self.server() as server:
             page = self.open(server)
             self.equal(page.evaluate(f"({HISTORY_OF_ANOTHER})()"), [[1, 2], [False, False, True], [2]])
+
+    def test_sessions_and_processes_leave_with_the_last_of_their_window(self):
+        with self.server() as server:
+            page = self.open(server)
+            most, *left = page.evaluate(f"({HISTORY_OF_MANY})(200)")
+            self.ok(most <= 13, f"{most} in a window of ten, with those that came late")
+            for numbers in left:
+                self.equal(numbers, list(range(201 - len(numbers), 201)), "the newest")
 
     def test_gauges_show_the_api_s_numbers(self):
         with self.server() as server:
