@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The charts and what they show. A source that is missing says so, and which command would enable
 // it. Each chart has its number in text.
+import {processOf} from './banner.js';
 import {chart, columns, dots, element} from './charts.js';
 import * as format from './format.js';
 import {nameOf} from './gauges.js';
@@ -35,6 +36,15 @@ function held(values, ended) {
     const end = ended ? values.findLastIndex((v) => v !== null) : values.length;
     let last = null;
     return values.map((v, i) => (i > end ? null : (last = v ?? last)));
+}
+
+// A process that ended before the window began has a counter still, and nothing to draw.
+const hasValues = (counter) => counter.columns.values.some((v) => v !== null);
+
+// The number of each process that runs; when none does, of the one that the capture is named after.
+function ofProcesses(capture, number) {
+    const running = capture.processes.filter((p) => p.state === 'running');
+    return (running.length ? running : [processOf(capture)]).map(number).join(', ');
 }
 
 class Panel {
@@ -243,7 +253,7 @@ export class Panels {
 
     showCpu(history, capture) {
         const cores = history.select('cpu_percent', 'core').sort((a, b) => a.number - b.number);
-        const own = history.select('cpu_percent', 'process');
+        const own = history.select('cpu_percent', 'process').filter(hasValues);
         if (!cores.length && !own.length) return this.lack(this.cpu, this.reasons.cores ? 'cores' : 'cpu');
         const busiest = () => perCent(Math.max(...capture.system.cores.map((c) => c.cpu_percent ?? 0)));
         const many = cores.length > 6;
@@ -255,7 +265,7 @@ export class Panels {
                                    ...look(i && !many ? cores.length + i : i), width: 2.2, plot: {spanGaps: true}}))],
             [history.time, ...[...cores, ...own].map((c) => overSecond(c.columns.values, history.step))]);
         this.cpu.lacks(!cores.length ? this.reasons.cores : !own.length ? this.reasons.cpu : undefined);
-        const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
+        const p = ofProcesses(capture, (e) => perCent(e?.cpu_percent));
         this.cpu.number.textContent = `process ${p} of a core, machine ${perCent(capture.system.cpu_percent)}`;
     }
 
@@ -264,14 +274,14 @@ export class Panels {
     }
 
     showMemory(history, capture) {
-        const several = capture.processes.length > 1;
-        const lines = [['working_set', 'in RAM'], ['private', 'private']].flatMap(([name, label]) =>
-            history.select(name, 'process').map((c) => ({label: several ? `${label} ${this.pidOf(capture, c)}` : label,
-                                                         values: c.columns.values})));
+        const lines = [['working_set', 'in RAM'], ['private', 'private']].flatMap(([name, label]) => {
+            const own = history.select(name, 'process').filter(hasValues);
+            return own.map((c) => ({label: own.length > 1 ? `${label} ${this.pidOf(capture, c)}` : label, values: c.columns.values}));
+        });
         if (!lines.length) return this.lack(this.memory, 'memory');
         this.memory.show(lines.map((l, i) => ({label: l.label, ...look(i), plot: {spanGaps: true}})),
                          [history.time, ...lines.map((l) => l.values)]);
-        this.memory.number.textContent = `process ${capture.processes.map((p) => format.bytes(p.working_set_bytes)).join(', ')}`;
+        this.memory.number.textContent = `process ${ofProcesses(capture, (p) => format.bytes(p?.working_set_bytes))}`;
     }
 
     // Of several sessions all together; those that have ended have given theirs back.

@@ -220,6 +220,35 @@ class Numbers(dashboard_page.Tests):
                 overSecond([null, 4, null, 8, 0, 0, 0, null, null, null], 0.25), overSecond([1, null, 3], 10)])""")
             self.equal(means, [[None, 4, 4, 6, 4, 8 / 3, 2, 0, 0, 0], [1, None, 3]])
 
+    def test_processes_that_have_ended_are_neither_told_nor_drawn(self):
+        """One runs, seven have ended; of the last one the window has still something."""
+        def put(capture):
+            first = capture["processes"][0]
+            capture["processes"] += [dict(first, process=i, pid=219 + i, state="exited", exit_code=0, cpu_percent=None,
+                                          working_set_bytes=None) for i in range(2, 9)]
+        script = scripted.Script()
+        script.change(put)
+        bases = {"cpu_percent": 40, "working_set": 1e8, "private": 9e7}
+        gone = [scripted.counter(name, "process", None, None, i) for name in bases for i in range(2, 9)]
+        for c in gone:
+            c["base"] = bases[c["name"]] if c["process"] == 8 else None
+        script.counters += gone
+        names = "[...document.querySelectorAll('#panel-%s .legend .swatch + span')].map((e) => e.innerText).join()"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#panel-cpu .number", "process 93 % of a core, machine 61 %")
+            self.shows(page, "#panel-memory .number", "process 181.6 MB")
+            self.equal(page.evaluate(names % "cpu"), "core 0,core 1,process 220,process 227")
+            self.equal(page.evaluate(names % "memory"), "in RAM 220,in RAM 227,private 220,private 227")
+            for c in gone:
+                c["base"] = None
+            self.choose(page, "#window", "30")  # all of it is asked for again
+            page.wait_for(names % "cpu" + " === 'core 0,core 1,process'")
+            page.wait_for(names % "memory" + " === 'in RAM,private'")
+            script.change(lambda c: c["processes"][0].update(state="exited", cpu_percent=None))
+            self.shows(page, "#panel-cpu .number", "process – of a core, machine 61 %")
+            page.evaluate("localStorage.clear()")
+
     def test_a_missing_source_says_so_and_what_helps(self):
         with self.server() as server:
             page = self.open(server)
