@@ -131,6 +131,7 @@ export class Panels {
         this.overTime = [this.latency, this.throughput, this.cpu, this.memory, this.arenas, this.gpu, this.npu, this.power];
         this.reasons = {};
         this.outliers = [];
+        this.others = []; // {time_s, rate} of other captures
         this.names = new Map(); // of sessions, where several are shown
     }
 
@@ -312,24 +313,49 @@ export class Panels {
             d.temperature_c == null ? '' : `${d.temperature_c.toFixed(0)} °C`].filter(Boolean).join(', ')).join('; ');
     }
 
-    // Energy of an inference: what the first meter told, shared among all runs of that second.
+    // Runs a second of other captures over time: they share the machine's power. Each message tells how many there
+    // are now, which is kept as that of the time since the one before.
+    othersOver({time, step}, {capture, time_s, sessions, system}) {
+        const own = sessions.reduce((t, s) => t + (s.window.throughput_per_s ?? 0), 0);
+        if (this.othersOf !== capture || this.others.at(-1)?.time_s > time_s) this.others = [];
+        this.othersOf = capture;
+        if (this.others.at(-2)?.time_s > time_s - step) this.others.pop(); // one a step is enough
+        this.others.push({time_s, rate: Math.max(0, (system.throughput_per_s ?? own) - own)});
+        while (this.others.length > 1 && this.others[0].time_s < time[0]) this.others.shift();
+        let at = 0;
+        return time.map((t) => {
+            while (at < this.others.length - 1 && this.others[at].time_s < t) at++;
+            return this.others[at].rate;
+        });
+    }
+
+    // Joules: what the machine's meter told, shared among all runs of that second.
+    energyOver(history, capture, watts) {
+        const rates = [...history.sessions.values()].map((e) => overSecond(e.columns.throughput_per_s, history.step));
+        const others = this.othersOver(history, capture);
+        return watts.map((w, i) => {
+            const rate = rates.reduce((t, r) => t + (r[i] ?? 0), others[i]);
+            return w === null || !rate ? null : w / rate;
+        });
+    }
+
+    // A device's power is only a part of what an inference takes: without a meter of the machine there is no energy.
     showPower(history, capture) {
         const machine = ['power', 'energy'].map((n) => history.select(n, 'machine')).find((m) => m.length) ?? [];
         const meters = [...machine, ...history.select('power', 'device')];
         if (!meters.length) return this.lack(this.power, 'power');
-        const watts = overSecond(meters[0].columns.values, history.step);
-        const rates = [...history.sessions.values()].map((e) => overSecond(e.columns.throughput_per_s, history.step));
-        const energy = watts.map((w, i) => {
-            const rate = rates.reduce((t, r) => t + (r[i] ?? 0), 0);
-            return w === null || !rate ? null : w / rate;
-        });
+        const watts = meters.map((m) => overSecond(m.columns.values, history.step));
+        const energy = machine.length ? [this.energyOver(history, capture, watts[0])] : [];
+        const nameOfMeter = (m) => m.subject ?? `${m.about} ${m.number ?? ''}`;
         this.power.show(
-            [...meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, ...look(i), plot: {spanGaps: true}})),
-             {label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules, plot: {spanGaps: true}}],
-            [history.time, ...meters.map((m) => m.columns.values), energy]);
+            [...meters.map((m, i) => ({label: nameOfMeter(m), ...look(i), plot: {spanGaps: true}})),
+             ...energy.map(() => ({label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules,
+                                   plot: {spanGaps: true}}))],
+            [history.time, ...meters.map((m) => m.columns.values), ...energy]);
         this.power.lacks(machine.length ? undefined : this.reasons.power);
-        const s = capture.system;
-        this.power.number.textContent = `${format.watts(s.power_w ?? watts.at(-1))}, ${
-            format.joules(s.energy_per_inference_j ?? energy.at(-1))} an inference`;
+        const {power_w, energy_per_inference_j} = capture.system;
+        this.power.number.textContent = machine.length
+            ? `${format.watts(power_w ?? watts[0].at(-1))}, ${format.joules(energy_per_inference_j)} an inference`
+            : meters.map((m, i) => `${nameOfMeter(m)} ${format.watts(watts[i].at(-1))}`).join(', ');
     }
 }

@@ -267,6 +267,38 @@ class Numbers(dashboard_page.Tests):
             page.wait_for("/an inference\\s+3\\d\\.\\d+ mJ/.test(document.querySelector('#panel-power .legend').innerText)")
             self.wait_text(page, "#panel-npu .missing", "No counter of the NPU came.")
 
+    def test_energy_is_shared_with_other_captures_since_they_run(self):
+        """Power is some 15 W, each capture has 411 runs a second; the other one begins after a minute."""
+        def at(time_s, rate):
+            def put(capture):
+                capture["time_s"] = time_s
+                capture["system"].update(power_w=15.25, throughput_per_s=rate, energy_per_inference_j=15.25 / rate)
+            return put
+        script = scripted.Script()
+        script.counters.append(scripted.counter("power", "machine", None, 15, None, "package"))
+        script.change(at(60.0, 411.2))
+        energy = "Number(document.querySelector('#panel-power .legend').innerText.match(/an inference\\s+([\\d.]+) mJ/)?.[1])"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#panel-power .number", "15.3 W, 37.09 mJ an inference")
+            page.wait_for(f"Math.abs({energy} - 37) < 8")
+            script.change(at(65.0, 822.4))
+            script.document = dict(script.document, captures=[
+                dict(script.document["captures"][0], capture=2), script.document["captures"][0]])
+            self.shows(page, "#panel-power .number", "15.3 W, 18.54 mJ an inference")
+            page.wait_for(f"document.querySelector('#charts').dataset.time === '64.9' && Math.abs({energy} - 18.5) < 4")
+
+            def before():  # what is above may still grow and move it
+                page.box("#panel-power .plot")  # what is not on the screen is not drawn
+                left, top, width, height = page.box("#panel-power .u-over")
+                page.mouse("mouseMoved", left + width / 2, top + height / 2)
+                return page.evaluate(f"Math.abs({energy} - 37) < 8")
+            self.until(page, before)
+            page.mouse("mouseMoved", 2, 2)
+            self.choose(page, "#capture", "2")  # whose page has not seen how it was before
+            page.wait_for(f"Math.abs({energy} - 18.5) < 4")
+            self.quiet(page, server)
+
     def test_parts_that_are_missing_are_told_beside_the_rest(self):
         """Cores without a process, a process without cores, a device's power without the machine's, operators."""
         script = scripted.Script()
@@ -282,7 +314,9 @@ class Numbers(dashboard_page.Tests):
             page.goto(server.url)
             self.shows(page, "#panel-cpu .lacks", "No cores.\nTo enable it: ortscope cores")
             self.shows(page, "#panel-power .lacks", "No counter of the POWER came.\nTo enable it: ortscope doctor")
-            self.wait_text(page, "#panel-power .number", "W, ")
+            # One device's power is not what an inference takes.
+            page.wait_for("/^gpu 1\\d\\.\\d W$/.test(document.querySelector('#panel-power .number').innerText)")
+            self.equal(page.texts("#panel-power .legend .swatch + span"), ["gpu"])
             self.shows(page, "#timeline-missing", "No operators.\nTo enable it: ortscope operators")
             script.counters = [c for c in everything if c["about"] == "core"]
             page.click("#theme")  # not what brings it: a page that is looked at goes on
