@@ -386,6 +386,7 @@ const stream = new Stream({
             history_.reset(Number($('window').value));
             app.final = app.system = false;
             app.processes = app.held = null;
+            if (app.reason) operators.reset(); // it was gone; else only the rate is another one
             learnLinkToken().catch(() => {}).then(showState);
         }
         if (connection !== 'connecting') app.reason = reason ?? '';
