@@ -67,6 +67,7 @@ function chooseCapture() {
         app.final = false;
         if (next?.capture !== app.capture?.capture) app.wanted = '';
     }
+    if (next?.state !== 'ended') app.final = false; // a replay that was moved back, however little
     app.capture = next;
     fillSelect($('capture'), captures.map((c) => [String(c.capture), `${c.capture} ${format.fileName(c.file)}`]), String(next?.capture));
     $('capture-label').hidden = captures.length < 2;
