@@ -159,6 +159,7 @@ class Script:
         self.marks = []
         self.outlier_runs = [17, 230, 441]  # of each session
         self.refusal = ""   # why nothing can be done, else it is
+        self.refuse = lambda control: self.refusal  # the same of one thing; may take its time
         self.silent = False  # connections stay, and nothing is sent
         self.stuck = False   # nobody is answered
         self.more_runs = 0  # than the distribution has otherwise
@@ -277,8 +278,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             script = self.server.script
             script.controls.append(json.loads(body))
-            if script.refusal:
-                self.reply_json(409, {"schema_version": 1, "error": {"status": 409, "message": script.refusal}})
+            refusal = script.refuse(json.loads(body))
+            if refusal:
+                self.reply_json(409, {"schema_version": 1, "error": {"status": 409, "message": refusal}})
             else:
                 self.reply_json(200, {"schema_version": 1, "ok": True, "capture": 1})
 
