@@ -10,13 +10,13 @@ import {createGauges, nameOf, showGauges} from './gauges.js';
 import {History} from './history.js';
 import {OpPanel} from './op_panel.js';
 import {Panels} from './panels.js';
+import {Processes} from './processes.js';
 import {ask, remember, setUpTheme, slider} from './settings.js';
-import {showFacts, showOps, showProcesses, showSessions, summaryFacts} from './tables.js';
+import {showFacts, showOps, showSessions, summaryFacts} from './tables.js';
 
 const $ = (id) => document.getElementById(id);
 const NEED_SERVER = ['export', 'format', 'mark', 'detach', 'speed', 'seek'];
 const GAUGE_WINDOW_S = 5, CHARTS_MS = 500, TABLES_MS = 1000, SYSTEM_MS = 5000;
-const PROCESSES_EVERY = 5; // times that tables are asked for
 const FORMATS = [
     ['ortl', 'Recording (.ortl)'], ['chrome', 'Chrome trace'], ['perfetto', 'Perfetto'],
     ['csv:runs', 'CSV of runs'], ['csv:ops', 'CSV of operators'], ['json:runs', 'JSON of runs'],
@@ -26,7 +26,7 @@ const FORMATS = [
 const app = {
     metrics: null, capture: null, paused: false, connection: 'connecting', reason: '',
     wanted: '', chosen: '', // session, '' all: what the viewer asked for, and that while there is one
-    facts: new Map(), dirty: false, processes: null, held: null, // held: what came with the end
+    facts: new Map(), dirty: false, held: null, // held: what came with the end
 };
 const gauges = createGauges($('gauges'));
 const history_ = new History(get);
@@ -38,6 +38,8 @@ const panels = new Panels($('charts'), {
         $('timeline').focus({preventScroll: true});
     },
 });
+
+const processes = new Processes({mayAttach: () => app.metrics?.control === true, onAttach: attach, onShown: show});
 
 // ---------------------------------------------------------------------------------- what is chosen
 
@@ -67,6 +69,7 @@ function chooseCapture() {
         app.final = false;
         if (next?.capture !== app.capture?.capture) app.wanted = '';
     }
+    if (next?.state !== 'ended') app.final = false; // a replay that was moved back, however little
     app.capture = next;
     fillSelect($('capture'), captures.map((c) => [String(c.capture), `${c.capture} ${format.fileName(c.file)}`]), String(next?.capture));
     $('capture-label').hidden = captures.length < 2;
@@ -132,7 +135,7 @@ function showNow() {
         const ended = app.capture?.state === 'ended';
         $('summary').hidden = !ended;
         if (ended) showFacts($('summary-facts'), summaryFacts(app.capture, app.capture.sessions));
-        $('processes-card').hidden = !app.processes?.supported;
+        $('processes-card').hidden = !processes.answer?.supported;
     }
     showState();
 }
@@ -143,7 +146,7 @@ function showState() {
     $('pause').setAttribute('aria-pressed', String(stopped));
     $('token-form').hidden = app.connection !== 'refused';
     showLinks();
-    showBanner($('banner'), app);
+    showBanner($('banner'), {...app, processes: processes.answer});
 }
 
 function show() {
@@ -239,20 +242,9 @@ async function updateSystem() {
                                 `ortscope ${system.ortscope_version}`].filter(Boolean).join(' · ');
 }
 
-// Processes to attach to, as long as this ortscope can; seldom while something is recorded, since looking for
-// them costs the machine something.
 async function updateProcesses() {
-    if (app.connection !== 'open' || document.hidden || app.processes?.supported === false) return;
-    const recording = app.metrics?.captures.some((c) => c.mode === 'live' && c.state !== 'ended');
-    if (app.processes && recording && ++app.processesAge < PROCESSES_EVERY) return;
-    app.processesAge = 0;
-    app.processes = await get('processes');
-    show();
-    // Only what has changed: a button that is made anew while it is pressed is never clicked.
-    const may = app.metrics?.control, shape = JSON.stringify([app.processes, may]);
-    if (shape === app.processesShape) return;
-    app.processesShape = shape;
-    showProcesses($('processes'), $('processes-number'), app.processes, may ? attach : null);
+    if (app.connection !== 'open' || document.hidden) return;
+    await processes.update(app.metrics?.captures.some((c) => c.mode === 'live' && c.state !== 'ended'));
 }
 
 // Again and again, never two at a time; what fails now may work next time.
@@ -269,23 +261,25 @@ async function repeat(action, ms) {
 
 // --------------------------------------------------------------------------------------- controls
 
-// What could not be done stays in the banner until something else is asked for.
+// Whether it was done. What could not be stays in the banner until something else is asked for.
 async function act(action, more) {
     app.failure = '';
     try {
         await control(action, {capture: app.capture?.capture, ...more});
+        return true;
     } catch (e) {
         app.failure = e.message;
+        return false;
+    } finally {
+        showState();
     }
-    showState();
 }
 
 // The new capture is the one that is looked at.
 async function attach(pid) {
-    await act('attach', {pid, capture: undefined});
-    if (app.failure) return;
-    app.captureChosen = false;
-    app.processesAge = PROCESSES_EVERY;
+    const done = await act('attach', {pid, capture: undefined});
+    if (done) app.captureChosen = false;
+    return done;
 }
 
 // A replay stands still for everybody who may decide that, and a capture that somebody paused for everybody
@@ -385,7 +379,9 @@ const stream = new Stream({
         if (connection === 'open' && app.connection !== 'open') {
             history_.reset(Number($('window').value));
             app.final = app.system = false;
-            app.processes = app.held = null;
+            app.held = null;
+            processes.reset();
+            if (app.reason) operators.reset(); // it was gone; else only the rate is another one
             learnLinkToken().catch(() => {}).then(showState);
         }
         if (connection !== 'connecting') app.reason = reason ?? '';

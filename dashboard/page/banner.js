@@ -15,6 +15,13 @@ export function processOf({processes}) {
     return first('running') ?? first('detached') ?? processes[0];
 }
 
+// Of a page that its viewer stopped; newest: what it does not show.
+function standing(who, {mode}, newest) {
+    const what = `${mode === 'replay' ? 'replay' : 'capture'} of ${who}`;
+    return ['warn', newest?.state === 'ended' ? `Paused: the ${what} has ended meanwhile. Resume shows its last numbers.`
+                                              : `Paused: this page stands still, the ${what} goes on.`];
+}
+
 // [kind, sentence] for a capture
 function stateOf(capture, paused, newest) {
     const p = processOf(capture);
@@ -22,7 +29,8 @@ function stateOf(capture, paused, newest) {
     const gone = capture.processes.length && capture.processes.every((e) => e.state !== 'running');
     if (capture.mode === 'replay') {
         if (capture.state === 'ended') return ['good', `The replay of ${who} has ended.`];
-        return capture.state === 'paused' || paused ? ['warn', 'The replay is paused.'] : ['', `Replaying ${who}.`];
+        if ((newest ?? capture).state === 'paused') return ['warn', 'The replay is paused.'];
+        return paused ? standing(who, capture, newest) : ['', `Replaying ${who}.`];
     }
     if (capture.failure) return ['bad', `Recording ${who} failed: ${capture.failure} The numbers are the last ones.`];
     if (capture.state === 'ended' || gone) {
@@ -31,8 +39,9 @@ function stateOf(capture, paused, newest) {
             : p.state === 'detached' ? `Detached from ${who}, which goes on.` : `The capture of ${who} has ended.`;
         return [p?.state === 'exited' && p.exit_code ? 'bad' : 'warn', `${how} The numbers are the last ones.`];
     }
-    if (paused && newest?.state === 'ended') return ['warn', `Paused: the capture of ${who} has ended meanwhile. Resume shows its last numbers.`];
-    if (paused || capture.state === 'paused') return ['warn', `Paused: the page stands still, the capture of ${who} goes on.`];
+    if (paused) return standing(who, capture, newest);
+    // By another client: a capture can't stand still.
+    if (capture.state === 'paused') return ['warn', `Somebody slowed this page to one message a second; the capture of ${who} goes on.`];
     if (p?.how === 'watched') return ['good', `Watching ${who} from outside (--no-hooks): runs and counters, no operators.`];
     return ['good', `Attached and armed: recording ${who}.${capture.sessions.length ? '' : ' No session yet.'}`];
 }

@@ -108,9 +108,11 @@ export class History {
         const old = this.time.length;
         this.time = cut(this.time).concat(answer.time_s);
         const fresh = (length) => new Array(length).fill(null);
+        const told = new Set();
         const join = (map, key, values, facts) => {
             const entry = map.get(key) ?? {columns: {}};
-            Object.assign(entry, facts, {touched: true});
+            Object.assign(entry, facts);
+            told.add(entry);
             for (const [name, column] of Object.entries(values)) {
                 const before = cut(entry.columns[name] ?? fresh(old));
                 entry.columns[name] = before.concat(column);
@@ -125,6 +127,7 @@ export class History {
         this.outliers = added(this.outliers, answer.outliers, (o) => `${o.session}/${o.run}`, endOf);
         this.marks = added(this.marks, answer.marks, (m) => `${m.time_s}/${m.text}`, (m) => m.time_s);
         this.trim();
+        this.forget(told);
     }
 
     // What was not in the answer has nothing for these steps.
@@ -153,6 +156,14 @@ export class History {
         for (const map of [this.sessions, this.counters])
             for (const entry of map.values())
                 for (const column of Object.values(entry.columns)) column.splice(0, drop);
+    }
+
+    // What is told no more goes with its last value: sessions and processes come and go as long as the page is open.
+    forget(told) {
+        const empty = ({columns}) => Object.values(columns).every((column) => column.every((v) => v === null));
+        for (const map of [this.sessions, this.counters])
+            for (const [key, entry] of map)
+                if (!told.has(entry) && empty(entry)) map.delete(key);
     }
 
     select(name, about) {

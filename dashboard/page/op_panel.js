@@ -27,6 +27,7 @@ export function operatorsOf(answer) {
     });
 }
 
+const NOTHING = buildModel([]);
 const TRIES = 5, TRY_MS = 300;
 const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, true));
 
@@ -59,8 +60,15 @@ export class OpPanel {
     // The chosen session changed, or another capture is shown.
     setScope(capture, session) {
         if (capture === this.capture && session === this.session) return;
-        // What is shown is another's now, whoever looks into it; whether this one has operators is soon known.
-        [this.capture, this.session, this.known, this.foreign] = [capture, session, undefined, true];
+        [this.capture, this.session] = [capture, session];
+        this.reset();
+    }
+
+    // What is shown is another's now, whoever looks into it and though its run has the same number; whether this one
+    // has operators is soon known.
+    reset() {
+        [this.key, this.known, this.foreign] = ['', undefined, true];
+        this.view.select(null);
         this.setLatest(true);
     }
 
@@ -81,8 +89,17 @@ export class OpPanel {
     setMissing(reason) { this.reason = reason; }
 
     tellNone() {
+        if (this.foreign && this.run) this.clear();
         $('timeline-details').textContent = '';
         tellMissing($('timeline-missing'), this.reason ?? {why: 'No operators yet.'});
+    }
+
+    clear() {
+        [this.run, this.shownSession] = [];
+        $('run').value = $('timeline-number').textContent = '';
+        $('timeline').removeAttribute('aria-label');
+        this.fillFilters(NOTHING);
+        this.view.show(NOTHING);
     }
 
     // One request at a time; what was chosen while one is under way is asked for next.

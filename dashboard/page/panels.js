@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The charts and what they show. A source that is missing says so, and which command would enable
 // it. Each chart has its number in text.
+import {processOf} from './banner.js';
 import {chart, columns, dots, element} from './charts.js';
 import * as format from './format.js';
 import {nameOf} from './gauges.js';
@@ -35,6 +36,15 @@ function held(values, ended) {
     const end = ended ? values.findLastIndex((v) => v !== null) : values.length;
     let last = null;
     return values.map((v, i) => (i > end ? null : (last = v ?? last)));
+}
+
+// A process that ended before the window began has a counter still, and nothing to draw.
+const hasValues = (counter) => counter.columns.values.some((v) => v !== null);
+
+// The number of each process that runs; when none does, of the one that the capture is named after.
+function ofProcesses(capture, number) {
+    const running = capture.processes.filter((p) => p.state === 'running');
+    return (running.length ? running : [processOf(capture)]).map(number).join(', ');
 }
 
 class Panel {
@@ -121,6 +131,7 @@ export class Panels {
         this.overTime = [this.latency, this.throughput, this.cpu, this.memory, this.arenas, this.gpu, this.npu, this.power];
         this.reasons = {};
         this.outliers = [];
+        this.others = []; // {time_s, rate} of other captures
         this.names = new Map(); // of sessions, where several are shown
     }
 
@@ -243,7 +254,7 @@ export class Panels {
 
     showCpu(history, capture) {
         const cores = history.select('cpu_percent', 'core').sort((a, b) => a.number - b.number);
-        const own = history.select('cpu_percent', 'process');
+        const own = history.select('cpu_percent', 'process').filter(hasValues);
         if (!cores.length && !own.length) return this.lack(this.cpu, this.reasons.cores ? 'cores' : 'cpu');
         const busiest = () => perCent(Math.max(...capture.system.cores.map((c) => c.cpu_percent ?? 0)));
         const many = cores.length > 6;
@@ -255,7 +266,7 @@ export class Panels {
                                    ...look(i && !many ? cores.length + i : i), width: 2.2, plot: {spanGaps: true}}))],
             [history.time, ...[...cores, ...own].map((c) => overSecond(c.columns.values, history.step))]);
         this.cpu.lacks(!cores.length ? this.reasons.cores : !own.length ? this.reasons.cpu : undefined);
-        const p = capture.processes.map((e) => perCent(e.cpu_percent)).join(', ');
+        const p = ofProcesses(capture, (e) => perCent(e?.cpu_percent));
         this.cpu.number.textContent = `process ${p} of a core, machine ${perCent(capture.system.cpu_percent)}`;
     }
 
@@ -264,14 +275,14 @@ export class Panels {
     }
 
     showMemory(history, capture) {
-        const several = capture.processes.length > 1;
-        const lines = [['working_set', 'in RAM'], ['private', 'private']].flatMap(([name, label]) =>
-            history.select(name, 'process').map((c) => ({label: several ? `${label} ${this.pidOf(capture, c)}` : label,
-                                                         values: c.columns.values})));
+        const lines = [['working_set', 'in RAM'], ['private', 'private']].flatMap(([name, label]) => {
+            const own = history.select(name, 'process').filter(hasValues);
+            return own.map((c) => ({label: own.length > 1 ? `${label} ${this.pidOf(capture, c)}` : label, values: c.columns.values}));
+        });
         if (!lines.length) return this.lack(this.memory, 'memory');
         this.memory.show(lines.map((l, i) => ({label: l.label, ...look(i), plot: {spanGaps: true}})),
                          [history.time, ...lines.map((l) => l.values)]);
-        this.memory.number.textContent = `process ${capture.processes.map((p) => format.bytes(p.working_set_bytes)).join(', ')}`;
+        this.memory.number.textContent = `process ${ofProcesses(capture, (p) => format.bytes(p?.working_set_bytes))}`;
     }
 
     // Of several sessions all together; those that have ended have given theirs back.
@@ -302,24 +313,49 @@ export class Panels {
             d.temperature_c == null ? '' : `${d.temperature_c.toFixed(0)} °C`].filter(Boolean).join(', ')).join('; ');
     }
 
-    // Energy of an inference: what the first meter told, shared among all runs of that second.
+    // Runs a second of other captures over time: they share the machine's power. Each message tells how many there
+    // are now, which is kept as that of the time since the one before.
+    othersOver({time, step}, {capture, time_s, sessions, system}) {
+        const own = sessions.reduce((t, s) => t + (s.window.throughput_per_s ?? 0), 0);
+        if (this.othersOf !== capture || this.others.at(-1)?.time_s > time_s) this.others = [];
+        this.othersOf = capture;
+        if (this.others.at(-2)?.time_s > time_s - step) this.others.pop(); // one a step is enough
+        this.others.push({time_s, rate: Math.max(0, (system.throughput_per_s ?? own) - own)});
+        while (this.others.length > 1 && this.others[0].time_s < time[0]) this.others.shift();
+        let at = 0;
+        return time.map((t) => {
+            while (at < this.others.length - 1 && this.others[at].time_s < t) at++;
+            return this.others[at].rate;
+        });
+    }
+
+    // Joules: what the machine's meter told, shared among all runs of that second.
+    energyOver(history, capture, watts) {
+        const rates = [...history.sessions.values()].map((e) => overSecond(e.columns.throughput_per_s, history.step));
+        const others = this.othersOver(history, capture);
+        return watts.map((w, i) => {
+            const rate = rates.reduce((t, r) => t + (r[i] ?? 0), others[i]);
+            return w === null || !rate ? null : w / rate;
+        });
+    }
+
+    // A device's power is only a part of what an inference takes: without a meter of the machine there is no energy.
     showPower(history, capture) {
         const machine = ['power', 'energy'].map((n) => history.select(n, 'machine')).find((m) => m.length) ?? [];
         const meters = [...machine, ...history.select('power', 'device')];
         if (!meters.length) return this.lack(this.power, 'power');
-        const watts = overSecond(meters[0].columns.values, history.step);
-        const rates = [...history.sessions.values()].map((e) => overSecond(e.columns.throughput_per_s, history.step));
-        const energy = watts.map((w, i) => {
-            const rate = rates.reduce((t, r) => t + (r[i] ?? 0), 0);
-            return w === null || !rate ? null : w / rate;
-        });
+        const watts = meters.map((m) => overSecond(m.columns.values, history.step));
+        const energy = machine.length ? [this.energyOver(history, capture, watts[0])] : [];
+        const nameOfMeter = (m) => m.subject ?? `${m.about} ${m.number ?? ''}`;
         this.power.show(
-            [...meters.map((m, i) => ({label: m.subject ?? `${m.about} ${m.number ?? ''}`, ...look(i), plot: {spanGaps: true}})),
-             {label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules, plot: {spanGaps: true}}],
-            [history.time, ...meters.map((m) => m.columns.values), energy]);
+            [...meters.map((m, i) => ({label: nameOfMeter(m), ...look(i), plot: {spanGaps: true}})),
+             ...energy.map(() => ({label: 'an inference', colour: '--c4', second: true, dash: [5, 4], format: format.joules,
+                                   plot: {spanGaps: true}}))],
+            [history.time, ...meters.map((m) => m.columns.values), ...energy]);
         this.power.lacks(machine.length ? undefined : this.reasons.power);
-        const s = capture.system;
-        this.power.number.textContent = `${format.watts(s.power_w ?? watts.at(-1))}, ${
-            format.joules(s.energy_per_inference_j ?? energy.at(-1))} an inference`;
+        const {power_w, energy_per_inference_j} = capture.system;
+        this.power.number.textContent = machine.length
+            ? `${format.watts(power_w ?? watts[0].at(-1))}, ${format.joules(energy_per_inference_j)} an inference`
+            : meters.map((m, i) => `${nameOfMeter(m)} ${format.watts(watts[i].at(-1))}`).join(', ');
     }
 }

@@ -81,16 +81,17 @@ export function showSessions(table, number, sessions, facts) {
     number.textContent = `${sessions.length}, since the capture began`;
 }
 
-// onAttach: null where this page may not.
-export function showProcesses(table, number, answer, onAttach) {
+// attaching: those that are being attached to; onAttach: null where this page may not.
+export function showProcesses(table, number, answer, attaching, onAttach) {
     fill(table, [
         ['Process', false, (p) => p.name],
         ['PID', true, (p) => p.pid],
         ['ONNX Runtime', false, (p) => p.ort_version ?? format.UNKNOWN],
         ['', true, (p) => {
-            const button = element('button', '', p.can_attach ? 'Attach' : 'Not possible');
+            const underWay = attaching.has(p.pid);
+            const button = element('button', '', underWay ? 'Attaching' : p.can_attach ? 'Attach' : 'Not possible');
             button.type = 'button';
-            button.disabled = !p.can_attach || !onAttach;
+            button.disabled = underWay || !p.can_attach || !onAttach;
             if (p.why_not || !onAttach) button.title = p.why_not ?? 'This address may only look.';
             button.addEventListener('click', () => onAttach(p.pid));
             return button;

@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import checks
+from page_attach import Attaching
 from page_controls import Controls
 from page_manners import Manners
 from page_numbers import Numbers
@@ -14,7 +15,7 @@ from page_operators import Operators
 from page_states import States
 
 
-class Tests(Numbers, Controls, States, Operators, Manners):
+class Tests(Numbers, Controls, Attaching, States, Operators, Manners):
     pass
 
 

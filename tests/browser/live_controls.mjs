@@ -10,7 +10,7 @@ const still = (seen) => [seen.gauges, seen.panels, seen.ops, seen.opsNumber, see
 
 async function pauseAndResume(page, o) {
     await page.click('#pause');
-    await until('it says that it is paused', async () => /^Paused: the page stands still, the capture of node\.exe .* goes on\.$/.test((await page.seen()).state));
+    await until('it says that it is paused', async () => /^Paused: this page stands still, the capture of node\.exe .* goes on\.$/.test((await page.seen()).state));
     // Answers that were on their way when it was pressed.
     let last = '';
     await until('it stands still', async () => {

@@ -130,17 +130,41 @@ class Controls(dashboard_page.Tests):
         with self.server(script=script) as server:
             page = self.open(server)
             self.shows(page, "#pause", "Resume")
+            slowed = "Somebody slowed this page to one message a second; the capture of node.exe (pid 220) goes on."
+            self.shows(page, "#state", slowed)
+            script.document["captures"][0]["sessions"][0]["window"]["latency_us"] = scripted.latency(9e6)
+            self.shows(page, "#gauge-p50", "9.000 s")  # and so it does
             page.click("#pause")
             self.until(page, lambda: script.controls)
             self.equal(script.controls, [{"action": "resume", "capture": 1}])
             script.document["captures"][0]["state"] = "recording"
             self.shows(page, "#pause", "Pause")
+            self.wait_text(page, "#state", "Attached and armed")
             script.change(lambda c: c.update(state="paused"))
             script.document["control"] = False  # who may only look stops and moves the page
             self.shows(page, "#pause", "Pause")
+            self.shows(page, "#state", slowed)
             page.click("#pause")
             self.shows(page, "#pause", "Resume")
+            self.shows(page, "#state", "Paused: this page stands still, the capture of node.exe (pid 220) goes on.")
             self.equal(len(script.controls), 1)
+
+    def test_who_may_only_look_stops_the_page_and_no_replay(self):
+        script = scripted.Script()
+        script.document["control"] = False
+        script.document["captures"][0].update(mode="replay", state="playing", duration_s=120.0, speed=1)
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#state", "Replaying node.exe (pid 220).")
+            page.click("#pause")
+            self.shows(page, "#state", "Paused: this page stands still, the replay of node.exe (pid 220) goes on.")
+            script.change(lambda c: c.update(state="paused"))
+            self.shows(page, "#state", "The replay is paused.")
+            script.change(lambda c: c.update(state="ended"))
+            self.wait_text(page, "#state", "the replay of node.exe (pid 220) has ended meanwhile")
+            page.click("#pause")
+            self.shows(page, "#state", "The replay of node.exe (pid 220) has ended.")
+            self.equal(script.controls, [], "what others were made to feel")
 
     def test_light_and_dark(self):
         with self.server() as server:
@@ -230,6 +254,27 @@ class Controls(dashboard_page.Tests):
             self.wait_text(page, "#state", "The replay is paused.")
             self.equal(page.text("#pause"), "Resume")
 
+    def test_a_replay_moved_back_a_little_from_its_end_goes_on(self):
+        script = scripted.Script()
+        script.can_attach = False  # processes would be asked for again and again
+        script.document["captures"][0].update(mode="replay", state="ended", time_s=60.0, duration_s=60.0, speed=1)
+        with self.server(script=script) as server:
+            page = self.open(server)
+
+            def at_rest():  # once the end is there nothing is asked for any more
+                asked, frames = len(page.requests), len(page.frames)
+                self.until(page, lambda: len(page.frames) >= frames + 20)
+                return len(page.requests) == asked
+            self.until(page, at_rest)
+            self.equal(page.attribute("#charts", "data-time"), "60")
+            script.ops = dict(script.ops, calls=998877)
+            script.timeline = lambda query: scripted.timeline(57, 499)
+            script.change(lambda c: c.update(state="playing", time_s=59.8))
+            page.wait_for("document.querySelector('#charts').dataset.time === '59.7'")
+            self.wait_text(page, "#ops-number", "998,877")
+            self.wait_text(page, "#timeline-number", "run 499 of session 1 · 57 operators")
+            self.quiet(page, server)
+
     def test_a_speed_that_is_not_offered_is_shown(self):
         script = scripted.Script()
         script.document["captures"][0].update(mode="replay", state="playing", duration_s=120.0, speed=5)
@@ -264,54 +309,3 @@ class Controls(dashboard_page.Tests):
         with self.server(script=script) as server:
             page = self.open(server)
             self.equal(page.evaluate("['mark', 'detach'].map((i) => document.getElementById(i).hidden)"), [True, True])
-
-    def test_without_a_capture_processes_are_offered(self):
-        script = scripted.Script()
-        script.document["captures"] = []
-        script.processes = [{"pid": 4242, "name": "node.exe", "ort_version": "1.20.1", "ort_module": "x",
-                             "can_attach": True, "why_not": None, "attached_by_pid": None}]
-        with self.server(script=script) as server:
-            page = self.browser.page()
-            page.goto(server.url)
-            self.wait_text(page, "#processes", "4242")
-            page.click("#processes button")
-            self.until(page, lambda: script.controls)
-            self.equal(script.controls[0], {"action": "attach", "pid": 4242})
-
-    def test_a_second_process_can_be_attached(self):
-        script = scripted.Script()
-        script.processes = [{"pid": pid, "name": "node.exe", "ort_version": "1.20.1", "ort_module": "x",
-                             "can_attach": pid != 220, "why_not": None, "attached_by_pid": None}
-                            for pid in (220, 4242)]
-        with self.server(script=script) as server:
-            page = self.open(server)
-            self.wait_text(page, "#processes", "4242")  # beside a capture that goes on
-            server.script.change(lambda c: c.update(state="ended"))
-            self.wait_text(page, "#state", "has ended")
-            script.processes = script.processes[1:]  # and it is still looked for others
-            page.wait_for("document.querySelectorAll('#processes tbody tr').length === 1")
-            page.click("#processes button")
-            self.until(page, lambda: script.controls)
-            self.equal(script.controls[0], {"action": "attach", "pid": 4242})
-
-    def test_who_may_only_look_attaches_to_nothing(self):
-        script = scripted.Script()
-        script.document["control"] = False
-        script.processes = [{"pid": 4242, "name": "node.exe", "ort_version": "1.20.1", "ort_module": "x",
-                             "can_attach": True, "why_not": None, "attached_by_pid": None}]
-        with self.server(script=script) as server:
-            page = self.open(server)
-            self.wait_text(page, "#processes", "4242")
-            page.wait_for("document.querySelector('#processes button').disabled")
-
-    def test_before_the_recording_begins_it_says_so(self):
-        script = scripted.Script()
-        document, script.document = script.document, dict(script.document, captures=[])
-        script.can_attach = False  # `attach --live`, not `serve`
-        with self.server(script=script) as server:
-            page = self.browser.page()
-            page.goto(server.url)
-            self.wait_text(page, "#state", "Attaching: the recording is about to begin.")
-            self.equal(page.evaluate("document.querySelector('#processes-card').hidden"), True)
-            script.document = document
-            self.wait_text(page, "#state", "Attached and armed")

@@ -37,6 +37,26 @@ HISTORY_OF_ANOTHER = """async () => {
     const came = await Promise.all([...old, history.update(2, 60)]);
     return [asked, came, history.time];
 }"""
+# Each of these answers has another session and another process: [most of both at once, what is left of them].
+HISTORY_OF_MANY = """async (answers) => {
+    const {History} = await import('/history.js');
+    let now_s;
+    const get = async (name, {from, step}) => {
+        const time_s = [];
+        for (let i = Math.ceil(from / step); i * step <= now_s; i++) time_s.push(i * step);
+        const values = time_s.map(() => 1);
+        return {step_s: step, time_s, marks: [], outliers: [], sessions: [{session: now_s, runs: values}],
+                counters: [{name: 'private', about: 'process', process: now_s, values}]};
+    };
+    const history = new History(get), kept = (map, of) => [...map.values()].map((e) => e[of]);
+    let most = 0;
+    history.reset(10);
+    for (now_s = 1; now_s <= answers; now_s++) {
+        await history.update(1, now_s);
+        most = Math.max(most, history.sessions.size, history.counters.size);
+    }
+    return [most, kept(history.sessions, 'session'), kept(history.counters, 'process')];
+}"""
 
 
 class Numbers(dashboard_page.Tests):
@@ -54,6 +74,14 @@ class Numbers(dashboard_page.Tests):
         with self.server() as server:
             page = self.open(server)
             self.equal(page.evaluate(f"({HISTORY_OF_ANOTHER})()"), [[1, 2], [False, False, True], [2]])
+
+    def test_sessions_and_processes_leave_with_the_last_of_their_window(self):
+        with self.server() as server:
+            page = self.open(server)
+            most, *left = page.evaluate(f"({HISTORY_OF_MANY})(200)")
+            self.ok(most <= 13, f"{most} in a window of ten, with those that came late")
+            for numbers in left:
+                self.equal(numbers, list(range(201 - len(numbers), 201)), "the newest")
 
     def test_gauges_show_the_api_s_numbers(self):
         with self.server() as server:
@@ -192,6 +220,35 @@ class Numbers(dashboard_page.Tests):
                 overSecond([null, 4, null, 8, 0, 0, 0, null, null, null], 0.25), overSecond([1, null, 3], 10)])""")
             self.equal(means, [[None, 4, 4, 6, 4, 8 / 3, 2, 0, 0, 0], [1, None, 3]])
 
+    def test_processes_that_have_ended_are_neither_told_nor_drawn(self):
+        """One runs, seven have ended; of the last one the window has still something."""
+        def put(capture):
+            first = capture["processes"][0]
+            capture["processes"] += [dict(first, process=i, pid=219 + i, state="exited", exit_code=0, cpu_percent=None,
+                                          working_set_bytes=None) for i in range(2, 9)]
+        script = scripted.Script()
+        script.change(put)
+        bases = {"cpu_percent": 40, "working_set": 1e8, "private": 9e7}
+        gone = [scripted.counter(name, "process", None, None, i) for name in bases for i in range(2, 9)]
+        for c in gone:
+            c["base"] = bases[c["name"]] if c["process"] == 8 else None
+        script.counters += gone
+        names = "[...document.querySelectorAll('#panel-%s .legend .swatch + span')].map((e) => e.innerText).join()"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#panel-cpu .number", "process 93 % of a core, machine 61 %")
+            self.shows(page, "#panel-memory .number", "process 181.6 MB")
+            self.equal(page.evaluate(names % "cpu"), "core 0,core 1,process 220,process 227")
+            self.equal(page.evaluate(names % "memory"), "in RAM 220,in RAM 227,private 220,private 227")
+            for c in gone:
+                c["base"] = None
+            self.choose(page, "#window", "30")  # all of it is asked for again
+            page.wait_for(names % "cpu" + " === 'core 0,core 1,process'")
+            page.wait_for(names % "memory" + " === 'in RAM,private'")
+            script.change(lambda c: c["processes"][0].update(state="exited", cpu_percent=None))
+            self.shows(page, "#panel-cpu .number", "process – of a core, machine 61 %")
+            page.evaluate("localStorage.clear()")
+
     def test_a_missing_source_says_so_and_what_helps(self):
         with self.server() as server:
             page = self.open(server)
@@ -210,6 +267,38 @@ class Numbers(dashboard_page.Tests):
             page.wait_for("/an inference\\s+3\\d\\.\\d+ mJ/.test(document.querySelector('#panel-power .legend').innerText)")
             self.wait_text(page, "#panel-npu .missing", "No counter of the NPU came.")
 
+    def test_energy_is_shared_with_other_captures_since_they_run(self):
+        """Power is some 15 W, each capture has 411 runs a second; the other one begins after a minute."""
+        def at(time_s, rate):
+            def put(capture):
+                capture["time_s"] = time_s
+                capture["system"].update(power_w=15.25, throughput_per_s=rate, energy_per_inference_j=15.25 / rate)
+            return put
+        script = scripted.Script()
+        script.counters.append(scripted.counter("power", "machine", None, 15, None, "package"))
+        script.change(at(60.0, 411.2))
+        energy = "Number(document.querySelector('#panel-power .legend').innerText.match(/an inference\\s+([\\d.]+) mJ/)?.[1])"
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.shows(page, "#panel-power .number", "15.3 W, 37.09 mJ an inference")
+            page.wait_for(f"Math.abs({energy} - 37) < 8")
+            script.change(at(65.0, 822.4))
+            script.document = dict(script.document, captures=[
+                dict(script.document["captures"][0], capture=2), script.document["captures"][0]])
+            self.shows(page, "#panel-power .number", "15.3 W, 18.54 mJ an inference")
+            page.wait_for(f"document.querySelector('#charts').dataset.time === '64.9' && Math.abs({energy} - 18.5) < 4")
+
+            def before():  # what is above may still grow and move it
+                page.box("#panel-power .plot")  # what is not on the screen is not drawn
+                left, top, width, height = page.box("#panel-power .u-over")
+                page.mouse("mouseMoved", left + width / 2, top + height / 2)
+                return page.evaluate(f"Math.abs({energy} - 37) < 8")
+            self.until(page, before)
+            page.mouse("mouseMoved", 2, 2)
+            self.choose(page, "#capture", "2")  # whose page has not seen how it was before
+            page.wait_for(f"Math.abs({energy} - 18.5) < 4")
+            self.quiet(page, server)
+
     def test_parts_that_are_missing_are_told_beside_the_rest(self):
         """Cores without a process, a process without cores, a device's power without the machine's, operators."""
         script = scripted.Script()
@@ -225,7 +314,9 @@ class Numbers(dashboard_page.Tests):
             page.goto(server.url)
             self.shows(page, "#panel-cpu .lacks", "No cores.\nTo enable it: ortscope cores")
             self.shows(page, "#panel-power .lacks", "No counter of the POWER came.\nTo enable it: ortscope doctor")
-            self.wait_text(page, "#panel-power .number", "W, ")
+            # One device's power is not what an inference takes.
+            page.wait_for("/^gpu 1\\d\\.\\d W$/.test(document.querySelector('#panel-power .number').innerText)")
+            self.equal(page.texts("#panel-power .legend .swatch + span"), ["gpu"])
             self.shows(page, "#timeline-missing", "No operators.\nTo enable it: ortscope operators")
             script.counters = [c for c in everything if c["about"] == "core"]
             page.click("#theme")  # not what brings it: a page that is looked at goes on

@@ -69,6 +69,50 @@ class States(dashboard_page.Tests):
             with self.server(port=port) as server:
                 self.wait_text(page, "#state", "Attached and armed")
 
+    def having(self, operators):
+        """A script whose newest inference, always run 500, has so many operators."""
+        script = scripted.Script()
+        script.timeline = lambda query: scripted.timeline(operators, int(query.get("run", 500))) if operators else None
+        script.ops.update({} if operators else {"calls": 0, "ops": []})
+        return script
+
+    def test_another_ortscope_brings_its_own_operators(self):
+        """Each with one inference of the same number; the one before was looked at, into, or chosen."""
+        with self.server(script=self.having(229)) as server:
+            page, port = self.open(server), server.port
+            self.wait_text(page, "#timeline-number", "run 500 of session 1 · 229 operators")
+        with self.server(script=self.having(100), port=port):
+            self.wait_text(page, "#timeline-number", "run 500 of session 1 · 100 operators")
+            page.evaluate("document.querySelector('#timeline').focus()")
+            page.press("n")
+            page.click("#zoom-in")
+        with self.server(script=self.having(57), port=port):
+            self.wait_text(page, "#timeline-number", "run 500 of session 1 · 57 operators")
+            self.ok(page.evaluate("document.querySelector('#tip').hidden"), "nothing is told of one that is gone")
+            page.click("#run-before")
+            self.wait_text(page, "#timeline-number", "run 499 of session 1")
+        with self.server(script=self.having(31), port=port):
+            self.wait_text(page, "#timeline-number", "run 500 of session 1 · 31 operators")
+            self.equal(page.attribute("#run-latest", "aria-pressed"), "true")
+        with self.server(script=self.having(0), port=port):
+            self.wait_text(page, "#timeline-missing", "No operators yet.")
+            self.equal(page.text("#timeline-number"), "")
+            page.wait_for("document.querySelector('#timeline').dataset.bars === '0'")
+
+    def test_another_rate_leaves_the_chosen_inference(self):
+        with self.server() as server:
+            page, script = self.open(server), server.script
+            self.choose(page, "#rate", "30")
+            page.click("#run-before")
+            self.wait_text(page, "#timeline-number", "run 499 of session 1")
+            sockets = len(script.sockets)
+            self.choose(page, "#rate", "")  # which only another connection has
+            self.until(page, lambda: len(script.sockets) > sockets)
+            seen = len(page.requests)
+            self.until(page, lambda: sum("/ops?" in r for r in page.requests[seen:]) >= 2)
+            self.ok("run 499 of session 1" in page.text("#timeline-number"), page.text("#timeline-number"))
+            page.evaluate("localStorage.clear()")
+
     def test_another_token_can_be_given(self):
         with self.server() as server:
             page = self.open(server)

@@ -62,7 +62,7 @@ def metrics():
 
 
 def counter(name, about, number, base, process=None, subject=None):
-    """A counter of the history; its values move around `base`."""
+    """A counter of the history; its values move around `base`, None: it has none."""
     return {"counter": 1, "name": name, "unit": "", "about": about, "process": process, "number": number,
             "subject": subject, "base": base}
 
@@ -100,7 +100,8 @@ def history(document, counters, marks, outlier_runs, query):
                 sessions[-1][column][-1] = None
         outliers += [{"session": s["session"], "run": run, "begin_s": run / 10, "duration_us": p50 * 4}
                      for run in outlier_runs if run / 10 + p50 * 4e-6 >= begin]
-    values = [dict({k: v for k, v in c.items() if k != "base"}, values=wave(times, c["base"], c["base"] / 8))
+    values = [dict({k: v for k, v in c.items() if k != "base"},
+                   values=[None] * len(times) if c["base"] is None else wave(times, c["base"], c["base"] / 8))
               for c in counters]
     return {"schema_version": 1, "capture": 1, "step_s": .1, "from_s": begin, "to_s": end, "now_s": end, "time_s": times,
             "sessions": sessions, "counters": values,
@@ -158,6 +159,7 @@ class Script:
         self.marks = []
         self.outlier_runs = [17, 230, 441]  # of each session
         self.refusal = ""   # why nothing can be done, else it is
+        self.refuse = lambda control: self.refusal  # the same of one thing; may take its time
         self.silent = False  # connections stay, and nothing is sent
         self.stuck = False   # nobody is answered
         self.more_runs = 0  # than the distribution has otherwise
@@ -276,8 +278,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             script = self.server.script
             script.controls.append(json.loads(body))
-            if script.refusal:
-                self.reply_json(409, {"schema_version": 1, "error": {"status": 409, "message": script.refusal}})
+            refusal = script.refuse(json.loads(body))
+            if refusal:
+                self.reply_json(409, {"schema_version": 1, "error": {"status": 409, "message": refusal}})
             else:
                 self.reply_json(200, {"schema_version": 1, "ok": True, "capture": 1})
 
