@@ -267,6 +267,16 @@ static void test_keys(void)
     TEST_ASSERT_EQUAL(0, taken);
 }
 
+static void test_sequences_that_are_cut(void)
+{
+    static const char *const cut[] = {"\x1b", "\x1b[", "\x1bO", "\x1b[1;5"};
+    static const char *const whole[] = {"", "q", "\x1b[A", "\x1bOB", "\x1b[15~", "\x1bq", "q\x1b"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        TEST_ASSERT_TRUE_MESSAGE(vw_screen_is_cut(cut[i], strlen(cut[i])), cut[i]);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        TEST_ASSERT_FALSE_MESSAGE(vw_screen_is_cut(whole[i], strlen(whole[i])), whole[i]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -281,5 +291,6 @@ int main(void)
     RUN_TEST(test_states_have_words);
     RUN_TEST(test_without_rows_there_are_no_keys);
     RUN_TEST(test_keys);
+    RUN_TEST(test_sequences_that_are_cut);
     return UNITY_END();
 }
