@@ -79,6 +79,15 @@ string(REPLACE "${civetweb_drain}"
 string(REPLACE "\tchar buf[MG_BUF_LEN];\n\tint n;\n#endif\n\tstruct linger linger;"
     "\tchar buf[MG_BUF_LEN];\n\tint n;\n\tunsigned long long drain_begin = 0;\n#endif\n\tstruct linger linger;"
     civetweb_text "${civetweb_text}")
+# Where it reads a body, each byte may take as long as the whole: a client could keep the thread for hours.
+set(civetweb_pull "\t\tn = pull_inner(fp, conn, buf + nread, len, timeout);\n")
+string(FIND "${civetweb_text}" "${civetweb_pull}" civetweb_found)
+if(civetweb_found EQUAL -1)
+    message(FATAL_ERROR "CivetWeb reads bodies in another way now: look at pull_all.")
+endif()
+string(REPLACE "${civetweb_pull}"
+    "\t\tif ((timeout = da_body_seconds_left(conn)) <= 0.0) {\n\t\t\tbreak;\n\t\t}\n${civetweb_pull}"
+    civetweb_text "${civetweb_text}")
 set(civetweb_before "")
 if(EXISTS ${civetweb_c})
     file(READ ${civetweb_c} civetweb_before)

@@ -37,6 +37,8 @@ static const char *reason_of(int status)
         return "Not Found";
     case 405:
         return "Method Not Allowed";
+    case 408:
+        return "Request Timeout";
     case 409:
         return "Conflict";
     case 413:
@@ -167,12 +169,22 @@ da_request da_request_of(const struct mg_connection *c)
                         .peer = info->remote_addr};
 }
 
-// Only of who may send one: a body can be sent as slowly as one likes. False: it was refused.
+static bool refuse_body(da_server *s, const da_request *r, da_reply *reply, int status,
+                        const char *sentence)
+{
+    da_reply_error(reply, status, sentence);
+    da_audit_refused(&s->core, r, status);
+    return false;
+}
+
+// Only of who may control: a body can be sent slowly and keeps a thread meanwhile, so da_handle
+// refuses the others without it. False: it was refused.
 static bool read_body(da_server *s, struct mg_connection *c, da_request *r, char *body,
                       da_reply *reply)
 {
     const struct mg_request_info *info = mg_get_request_info(c);
     size_t len = 0;
+    int n = 1;
     da_right right;
     if (strcmp(r->method, "POST") != 0 || strcmp(r->path, "/api/v1/control") != 0)
         return true;
@@ -180,16 +192,19 @@ static bool read_body(da_server *s, struct mg_connection *c, da_request *r, char
         da_audit_refused(&s->core, r, reply->status);
         return false;
     }
-    while (info->content_length <= MOST_BODY && len <= MOST_BODY) {
-        int n = mg_read(c, body + len, MOST_BODY + 1 - len);
-        if (n <= 0)
-            break;
-        len += (size_t)n;
+    if (right != DA_MAY_CONTROL)
+        return true;
+    while (info->content_length <= MOST_BODY && len <= MOST_BODY && n > 0) {
+        n = mg_read(c, body + len, MOST_BODY + 1 - len);
+        len += n > 0 ? (size_t)n : 0;
     }
-    if (info->content_length > MOST_BODY || len > MOST_BODY) {
-        da_reply_error(reply, 413, "The body may have 4 KiB.");
-        da_audit_refused(&s->core, r, 413);
-        return false;
+    if (info->content_length > MOST_BODY || len > MOST_BODY)
+        return refuse_body(s, r, reply, 413, "The body may have 4 KiB.");
+    if (n < 0 || (long long)len < info->content_length) { // half a wish might be another one
+        bool late = da_connection_body_is_late(c);
+        return refuse_body(s, r, reply, late ? 408 : 400,
+                           late ? "The body took longer than ten seconds."
+                                : "The body is not whole.");
     }
     r->body = body;
     r->body_len = len;
@@ -204,7 +219,8 @@ static bool is_stream_request(const da_request *r, const struct mg_connection *c
 }
 
 // Whether the WebSocket may begin; else the reply says why not.
-static bool check_stream(da_server *s, const da_request *r, da_reply *reply)
+static bool check_stream(da_server *s, const struct mg_connection *c, const da_request *r,
+                         da_reply *reply)
 {
     da_right right;
     bool given;
@@ -214,6 +230,10 @@ static bool check_stream(da_server *s, const da_request *r, da_reply *reply)
     if (da_query_number(r->query, "hz", 1, 60, &given, &number) != CM_OK ||
         da_query_number(r->query, "window", 0.1, 60, &given, &number) != CM_OK) {
         da_reply_error(reply, 400, "\"hz\" is 1 to 60, \"window\" 0.1 to 60.");
+        return false;
+    }
+    if (!mg_get_header(c, "Sec-WebSocket-Key")) { // CivetWeb would wait for an old draft's body
+        da_reply_error(reply, 400, "A WebSocket needs Sec-WebSocket-Key (RFC 6455).");
         return false;
     }
     pthread_mutex_lock(&s->streams_lock);
@@ -233,9 +253,10 @@ int da_on_request(struct mg_connection *c)
     char body[MOST_BODY + 1];
     bool is_stream = is_stream_request(&r, c);
     da_waiting_end(&s->waiting, da_connection_socket(c));
+    da_connection_body_begins(c);
     atomic_fetch_add(&s->answering, 1);
     da_reply_init(&reply);
-    bool begins = is_stream && check_stream(s, &r, &reply);
+    bool begins = is_stream && check_stream(s, c, &r, &reply);
     if (!is_stream && read_body(s, c, &r, body, &reply))
         da_handle(&s->core, &r, &reply);
     if (!begins) {

@@ -6,6 +6,7 @@
 #include "view_keys.h"
 #include "window.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,24 +18,32 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
-static void take_processes(const da_live *l, da_top *out)
+static void take_process(const da_live *l, const da_process *p, da_top *out)
 {
     static const char *const names[] = {"working_set", "threads"};
-    for (size_t i = 0; i < l->process_count && out->process_count < DA_TOP_PROCESSES; i++) {
-        const da_process *p = &l->processes[i];
-        da_top_process *t = &out->processes[out->process_count++];
-        double now[2];
-        for (size_t k = 0; k < 2; k++)
-            now[k] = da_counter_now(da_counter_find(l, names[k], DA_PROCESS, p->id, -1));
-        *t = (da_top_process){
-            .pid = p->pid,
-            .state = da_process_state(p),
-            .exit_code = p->ended && p->reason != 1 ? (double)p->exit_code : DA_NONE,
-            .cpu_percent = p->ended ? DA_NONE : da_cpu_percent(l, DA_PROCESS, p->id, -1),
-            .working_set_bytes = now[0],
-            .threads = now[1]};
-        copy_text(t->program, sizeof t->program, da_file_name(da_text(l, p->program)));
+    if (out->process_count == DA_TOP_PROCESSES) {
+        out->more_processes++;
+        return;
     }
+    da_top_process *t = &out->processes[out->process_count++];
+    double now[2];
+    for (size_t k = 0; k < 2; k++)
+        now[k] = da_counter_now(da_counter_find(l, names[k], DA_PROCESS, p->id, -1));
+    *t = (da_top_process){.pid = p->pid,
+                          .state = da_process_state(p),
+                          .exit_code = p->ended && p->reason != 1 ? (double)p->exit_code : DA_NONE,
+                          .cpu_percent =
+                              p->ended ? DA_NONE : da_cpu_percent(l, DA_PROCESS, p->id, -1),
+                          .working_set_bytes = now[0],
+                          .threads = now[1]};
+    copy_text(t->program, sizeof t->program, da_file_name(da_text(l, p->program)));
+}
+
+static void take_processes(const da_live *l, bool ended, da_top *out)
+{
+    for (size_t i = l->process_count; i-- > 0;)
+        if (l->processes[i].ended == ended)
+            take_process(l, &l->processes[i], out);
 }
 
 // Told when the newest run began; runs are told when they end, so that the next one is given twice
@@ -49,28 +58,34 @@ static int64_t in_flight_now(const da_live *l, const da_session *s)
     return idle ? 0 : s->in_flight;
 }
 
-static void take_sessions(const da_live *l, double window_s, da_top *out)
+static void take_session(const da_live *l, const da_session *s, double window_s, da_top *out)
 {
-    for (size_t i = 0; i < l->session_count && out->session_count < DA_TOP_SESSIONS; i++) {
+    static_assert(DA_TOP_SESSIONS >= DA_SESSIONS, "there is a place for each");
+    da_top_session *t = &out->sessions[out->session_count++];
+    da_window w = da_window_of(l, s, window_s);
+    int64_t held = da_session_held(s);
+    bool any = w.runs > w.failed;
+    *t = (da_top_session){.id = s->id,
+                          .ended = s->ended_ns >= 0,
+                          .runs = s->runs,
+                          .failed = s->failed,
+                          .in_flight = in_flight_now(l, s),
+                          .throughput_per_s = w.throughput_per_s,
+                          .p50_us = any ? da_us(w.p50_ns) : DA_NONE,
+                          .p95_us = any ? da_us(w.p95_ns) : DA_NONE,
+                          .p99_us = any ? da_us(w.p99_ns) : DA_NONE,
+                          .max_us = any ? da_us(w.max_ns) : DA_NONE,
+                          .arena_bytes = held >= 0 ? (double)held : DA_NONE};
+    copy_text(t->model, sizeof t->model, da_file_name(da_text(l, s->facts[TM_session_model])));
+}
+
+static void take_sessions(const da_live *l, bool ended, double window_s, da_top *out)
+{
+    for (size_t i = l->session_count; i-- > 0;) {
         const da_session *s = l->sessions[i];
-        if (s->facts[TM_session_status] != 0)
-            continue; // it was never made
-        da_top_session *t = &out->sessions[out->session_count++];
-        da_window w = da_window_of(l, s, window_s);
-        int64_t held = da_session_held(s);
-        bool any = w.runs > w.failed;
-        *t = (da_top_session){.id = s->id,
-                              .ended = s->ended_ns >= 0,
-                              .runs = s->runs,
-                              .failed = s->failed,
-                              .in_flight = in_flight_now(l, s),
-                              .throughput_per_s = w.throughput_per_s,
-                              .p50_us = any ? da_us(w.p50_ns) : DA_NONE,
-                              .p95_us = any ? da_us(w.p95_ns) : DA_NONE,
-                              .p99_us = any ? da_us(w.p99_ns) : DA_NONE,
-                              .max_us = any ? da_us(w.max_ns) : DA_NONE,
-                              .arena_bytes = held >= 0 ? (double)held : DA_NONE};
-        copy_text(t->model, sizeof t->model, da_file_name(da_text(l, s->facts[TM_session_model])));
+        bool was_made = s->facts[TM_session_status] == 0;
+        if (was_made && (s->ended_ns >= 0) == ended)
+            take_session(l, s, window_s, out);
     }
 }
 
@@ -139,8 +154,10 @@ void da_top_take(da_live *l, const da_top_choice *choice, da_top *out)
                     .machine_percent = machine_percent(l),
                     .overhead_us = l->overhead_ns >= 0 ? da_us((double)l->overhead_ns) : DA_NONE,
                     .lost_events = l->lost};
-    take_processes(l, out);
-    take_sessions(l, choice->window_s, out);
+    for (int ended = 0; ended < 2; ended++) {
+        take_processes(l, ended, out);
+        take_sessions(l, ended, choice->window_s, out);
+    }
     take_ops(l, choice, out);
     da_unlock(l);
 }

@@ -15,9 +15,34 @@ static int da_may_go_on(unsigned long long *begin)
     return now - *begin < DRAIN_MS;
 }
 #endif
+
+// What a client may still take for its body (deps.cmake puts this into CivetWeb).
+struct mg_connection;
+static double da_body_seconds_left(const struct mg_connection *c);
+
 #include "civetweb.c"
 
 #include "connection.h"
+
+#define BODY_SECONDS 10.0
+
+static double da_body_seconds_left(const struct mg_connection *c)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return BODY_SECONDS - mg_difftimespec(&now, &c->req_time);
+}
+
+// CivetWeb has no use for that time any more once the header is there.
+void da_connection_body_begins(struct mg_connection *c)
+{
+    clock_gettime(CLOCK_MONOTONIC, &c->req_time);
+}
+
+bool da_connection_body_is_late(const struct mg_connection *c)
+{
+    return da_body_seconds_left(c) <= 0;
+}
 
 long long da_connection_socket(const struct mg_connection *c)
 {

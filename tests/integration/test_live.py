@@ -185,7 +185,9 @@ def serve_attaches(c):
 def many_who_go_on(c):
     """Clients that were refused and never stop sending: nobody else waits for them."""
     server = h.Program(c.folder, "serve", [h.ORTSCOPE, "serve", "--no-open"])
-    served.check_dripping(c, opened(server))
+    client = opened(server)
+    served.check_dripping(c, client)
+    served.check_dripping_posts(c, client)
     server.interrupt()
     c.equal("Ctrl+C ends it", server.wait(), 0)
 

@@ -118,6 +118,13 @@ def check_broken(c, client):
                            ((good + token + b"X: " + b"b" * 9000)[:8192], b"431")):
         c.equal("a header of %d bytes" % len(header), client.raw(header).split(b" ")[1:2], [status])
     c.equal("a body too large", client.ask("POST", "/api/v1/control", " " * 5000, headers=JSON)[0], 413)
+    # A wish that could be read, but is not all that was announced.
+    head = served.post(client, client.control_token, "Content-Length: 40")
+    c.equal("half a body", client.raw(head + b'{"action": "pause"}').split(b" ")[1:2], [b"400"])
+    # It has a body, which is not awaited: whose eight bytes came would be told 426.
+    draft = good.replace(b"/api/v1/sessions", b"/ws/metrics") + token + b"Upgrade: websocket\r\n" \
+        b"Connection: Upgrade\r\nSec-WebSocket-Key1: 1\r\nSec-WebSocket-Key2: 2\r\n\r\n"
+    c.equal("a WebSocket of an old draft", served.dripped(client, draft, b"x", .5).split(b" ")[1:2], [b"400"])
     for body in (b"", b"{", b"[]", b"{}x", b'{"action": "pause"', b'{"action": {"a": 1}}', b"\xff",
                  b'{"action": "\\u0000"}', b'{"action": "mark", "text": "' + b"x" * 201 + b'"}',
                  b'{"action":1e999}', b'{"action": "speed", "speed": NaN}'):
@@ -170,6 +177,8 @@ def check_many(c, client):
     served.until(lambda: stream_status(client) == 101, "room again")
     served.check_silent(c, client)
     served.check_dripping(c, client)
+    served.check_dripping_posts(c, client)
+    served.check_slow_bodies(c, client)
     for _ in range(20):  # reconnects
         stream = client.stream_when_room("hz=60")
         stream.message()
@@ -202,6 +211,7 @@ def check_audit_of_refusals(c, client, path):
     told("another origin", 403, "control", headers={"Origin": "http://evil.example"})
     told("another host", 403, "read", token=client.read_token, headers={"Host": "evil.example"})
     told("too much", 413, "control", text="x" * 5000)
+    told("only reading", 403, "read", token=client.read_token)
     client.control(action="speed", speed=2.5)
     c.equal("its speed", (last_line(path)["action"], last_line(path)["speed"]), ("speed", 2.5))
     client.control(action="seek", to_s=0.25)

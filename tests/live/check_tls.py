@@ -210,6 +210,7 @@ def main():
     with served.serve(ortscope, recording, *made.options("ec"), authority=made["ec.pem"]) as client:
         check_silent(c, client)
         served.check_silent(c, client)
+        served.check_slow_bodies(c, client)
         # It ends while these stay.
         kept = [client.connect(plain=True) for _ in range(5)] + [client.connect() for _ in range(2)]
         kept[0].sendall(hello_of()[:40])

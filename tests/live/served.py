@@ -2,6 +2,7 @@
 """`ortscope serve` on a recording of the gold tests, and the checks' way of saying what was wrong."""
 import contextlib
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -167,10 +168,27 @@ def check_slow(c, client, path, token="", count=60, bytes_per_s=1000):
 
 def check_dripping(c, client, count=60):
     """Many who have got their answer, an error, and go on sending a byte now and then keep nobody out."""
+    check_sending_on(c, client, b"GET /api/v1/metrics/current HTTP/1.1\r\nHost: %s\r\n\r\n" %
+                     client.name.encode(), count)
+
+
+def post(client, token, *headers):
+    """The head of a request that has a body."""
+    return "\r\n".join(("POST /api/v1/control HTTP/1.1", "Host: " + client.name,
+                         "Authorization: Bearer " + token, "Content-Type: application/json", *headers,
+                         "", "")).encode()
+
+
+def check_dripping_posts(c, client, count=60):
+    """Who may only read is refused without being listened to, so that nobody else waits."""
+    check_sending_on(c, client, post(client, client.read_token, "Content-Length: 4000"), count)
+
+
+def check_sending_on(c, client, request, count):
     dripping = []
     for _ in range(count):
         dripping.append(socket.create_connection((client.at, client.port), live.TIMEOUT))
-        dripping[-1].sendall(b"GET /api/v1/metrics/current HTTP/1.1\r\nHost: %s\r\n\r\n" % client.name.encode())
+        dripping[-1].sendall(request)
     stop = threading.Event()
 
     def drip():
@@ -191,3 +209,48 @@ def check_dripping(c, client, count=60):
         thread.join()
         for connection in dripping:
             connection.close()
+
+
+def dripped(client, head, byte, seconds=2.5):
+    """What comes back for a body that comes a byte at a time, each far within the limit."""
+    answer = b""
+    with client.connect() as s:
+        s.sendall(head)
+        end = time.monotonic() + live.TIMEOUT
+        while not select.select([s], [], [], seconds)[0]:
+            if time.monotonic() > end:
+                raise AssertionError("a body that never ends is still awaited")
+            s.sendall(byte)
+        with contextlib.suppress(ConnectionResetError):  # it has closed, and we sent one more
+            while True:
+                part = s.recv(65536)
+                if not part:
+                    break
+                answer += part
+    return answer
+
+
+def check_slow_bodies(c, client):
+    """Who may control has ten seconds for a body, however it comes."""
+    chunked = "Transfer-Encoding: chunked"
+    kinds = {"a body": (post(client, client.control_token, "Content-Length: 4000"), b" "),
+             "the length of a chunk": (post(client, client.control_token, chunked), b"0"),
+             "a chunk": (post(client, client.control_token, chunked) + b"f00\r\n", b" ")}
+    got = {}
+
+    def one(what, head, byte):
+        begin = time.monotonic()
+        try:
+            got[what] = dripped(client, head, byte).split(b"\r\n")[0]
+        except (AssertionError, OSError) as error:
+            got[what] = error
+        print("%s, byte by byte: ended after %.0f s" % (what, time.monotonic() - begin))
+
+    threads = [threading.Thread(target=one, args=(what, *sent)) for what, sent in kinds.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for what in kinds:
+        c.equal(what + " that takes too long", got[what], b"HTTP/1.1 408 Request Timeout")
+    c.equal("the next one", client.control(action="rates", hz=10)[0], 200)

@@ -263,6 +263,62 @@ static void test_top_leaves_out_sessions_that_were_never_made(void)
     TEST_ASSERT_EQUAL(1, g_top.sessions[0].id);
 }
 
+static void end_process(int64_t id)
+{
+    const int64_t end[TM_process_end_COUNT] = {[TM_process_end_process] = id,
+                                               [TM_process_end_time] = id * 1000,
+                                               [TM_process_end_reason] = 0};
+    da_live_row(g_live, TM_KIND_process_end, end);
+}
+
+static void add_process(int64_t id)
+{
+    const int64_t row[TM_process_COUNT] = {[TM_process_process] = id, [TM_process_pid] = id * 100};
+    da_live_row(g_live, TM_KIND_process, row);
+}
+
+static void test_top_tells_running_processes_first(void)
+{
+    const da_top_choice choice = {.window_s = 5};
+    for (int64_t id = 1; id <= 10; id++)
+        add_process(id);
+    for (int64_t id = 1; id <= 9; id++)
+        end_process(id);
+    da_top_take(g_live, &choice, &g_top);
+    TEST_ASSERT_EQUAL(DA_TOP_PROCESSES, g_top.process_count);
+    TEST_ASSERT_EQUAL(2, g_top.more_processes);
+    TEST_ASSERT_EQUAL_STRING("running", g_top.processes[0].state);
+    for (size_t i = 0; i < DA_TOP_PROCESSES; i++)
+        TEST_ASSERT_EQUAL(1000 - (int64_t)i * 100, g_top.processes[i].pid);
+    add_process(11);
+    add_process(12);
+    end_process(12);
+    da_top_take(g_live, &choice, &g_top);
+    TEST_ASSERT_EQUAL(1100, g_top.processes[0].pid); // the newest of those that run
+    TEST_ASSERT_EQUAL(1000, g_top.processes[1].pid);
+    TEST_ASSERT_EQUAL(1200, g_top.processes[2].pid);
+    TEST_ASSERT_EQUAL(4, g_top.more_processes);
+}
+
+static void test_top_tells_running_sessions_first(void)
+{
+    static const int64_t order[] = {40, 3, 39, 38}; // 40 and 3 run
+    const da_top_choice choice = {.window_s = 5};
+    for (int64_t id = 1; id <= 40; id++) {
+        const int64_t session[TM_session_COUNT] = {[TM_session_session] = id};
+        const int64_t end[TM_session_end_COUNT] = {
+            [TM_session_end_session] = id, [TM_session_end_time] = id * 1000};
+        da_live_row(g_live, TM_KIND_session, session);
+        if (id != 3 && id != 40)
+            da_live_row(g_live, TM_KIND_session_end, end);
+    }
+    da_top_take(g_live, &choice, &g_top);
+    TEST_ASSERT_EQUAL(40, g_top.session_count);
+    for (size_t i = 0; i < 4; i++)
+        TEST_ASSERT_EQUAL(order[i], g_top.sessions[i].id);
+    TEST_ASSERT_EQUAL(1, g_top.sessions[39].id);
+}
+
 static int64_t in_flight_at(int64_t now_ns)
 {
     const da_top_choice choice = {.window_s = 5};
@@ -326,6 +382,8 @@ int main(void)
     RUN_TEST(test_bins_of_a_window_end_with_its_slowest_run);
     RUN_TEST(test_top_knows_no_latency_where_all_failed);
     RUN_TEST(test_top_leaves_out_sessions_that_were_never_made);
+    RUN_TEST(test_top_tells_running_processes_first);
+    RUN_TEST(test_top_tells_running_sessions_first);
     RUN_TEST(test_top_has_nothing_in_flight_when_nothing_runs);
     RUN_TEST(test_top_says_how_many_it_leaves_out_and_whose_times_are_of_submissions);
     return UNITY_END();

@@ -144,6 +144,66 @@ static void test_what_is_left_out_is_told(void)
     expect(frame((vw_top_look){.columns = 120, .rows = 24, .first_op = 39}), "171 more");
 }
 
+// As da_top_take tells them: the one that runs is the newest.
+static void fill_sessions(size_t session_count)
+{
+    g_top.session_count = session_count;
+    for (size_t i = 0; i < session_count; i++) {
+        g_top.sessions[i] = g_top.sessions[0];
+        g_top.sessions[i].id = (int64_t)(session_count - i);
+        g_top.sessions[i].ended = i > 0;
+        snprintf(g_top.sessions[i].model, sizeof g_top.sessions[i].model, "model%lld.onnx",
+                 (long long)g_top.sessions[i].id);
+    }
+}
+
+// Lines with that text.
+static unsigned count_with(const char *text, const char *part)
+{
+    unsigned found = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        found++;
+    return found;
+}
+
+static void test_the_chosen_session_is_always_on_the_screen(void)
+{
+    static const unsigned rows[] = {24, 12, 10, 60};
+    fill_sessions(40);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vw_top_look look = {.columns = 120, .rows = rows[i]};
+        expect(frame(look), "model40.onnx"); // the one that runs
+        for (look.session = 1; look.session <= 40; look.session++) {
+            char chosen[60], more[30];
+            snprintf(chosen, sizeof chosen, ">%lld  model%lld.onnx", (long long)look.session,
+                     (long long)look.session);
+            const char *text = frame(look);
+            expect(text, chosen);
+            TEST_ASSERT_EQUAL(rows[i], count_lines(text, 120));
+            unsigned shown = count_with(text, ".onnx");
+            snprintf(more, sizeof more, "\n  %u more\n", 40 - shown);
+            TEST_ASSERT_EQUAL(shown < 40, strstr(text, more) != NULL);
+            expect(text, "OPERATOR");
+        }
+    }
+    TEST_ASSERT_EQUAL(40, count_with(frame((vw_top_look){.columns = 120}), ".onnx"));
+    TEST_ASSERT_NULL(strstr(frame((vw_top_look){.columns = 120}), " more"));
+}
+
+static void test_processes_that_are_left_out_are_counted(void)
+{
+    g_top.process_count = DA_TOP_PROCESSES;
+    for (size_t i = 1; i < DA_TOP_PROCESSES; i++)
+        g_top.processes[i] = g_top.processes[0];
+    TEST_ASSERT_NULL(strstr(frame((vw_top_look){.columns = 120, .rows = 40}), " more"));
+    g_top.more_processes = 2;
+    expect(frame((vw_top_look){.columns = 120, .rows = 40}), "\n  2 more\n");
+    const char *text = frame((vw_top_look){.columns = 120, .rows = 14});
+    TEST_ASSERT_EQUAL(5, count_with(text, "node.exe"));
+    expect(text, "\n  5 more\n");
+    TEST_ASSERT_EQUAL(14, count_lines(text, 120));
+}
+
 static void test_times_of_submissions_are_marked(void)
 {
     static const unsigned columns[] = {80, 100, 120};
@@ -207,6 +267,16 @@ static void test_keys(void)
     TEST_ASSERT_EQUAL(0, taken);
 }
 
+static void test_sequences_that_are_cut(void)
+{
+    static const char *const cut[] = {"\x1b", "\x1b[", "\x1bO", "\x1b[1;5"};
+    static const char *const whole[] = {"", "q", "\x1b[A", "\x1bOB", "\x1b[15~", "\x1bq", "q\x1b"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        TEST_ASSERT_TRUE_MESSAGE(vw_screen_is_cut(cut[i], strlen(cut[i])), cut[i]);
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        TEST_ASSERT_FALSE_MESSAGE(vw_screen_is_cut(whole[i], strlen(whole[i])), whole[i]);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -215,9 +285,12 @@ int main(void)
     RUN_TEST(test_what_is_foreign_can_do_nothing);
     RUN_TEST(test_scrolling_and_choosing);
     RUN_TEST(test_what_is_left_out_is_told);
+    RUN_TEST(test_the_chosen_session_is_always_on_the_screen);
+    RUN_TEST(test_processes_that_are_left_out_are_counted);
     RUN_TEST(test_times_of_submissions_are_marked);
     RUN_TEST(test_states_have_words);
     RUN_TEST(test_without_rows_there_are_no_keys);
     RUN_TEST(test_keys);
+    RUN_TEST(test_sequences_that_are_cut);
     return UNITY_END();
 }

@@ -13,6 +13,8 @@ static da_live *g_live;
 static const char *g_keys;   // each after a picture; '+' before one: another run ends first
 static char g_picture[8192]; // the newest
 static int64_t g_runs;
+static uint64_t g_clock_ns, g_clock_end_ns; // instead of the real one where it has an end
+static unsigned g_pictures;
 
 static int64_t text(const char *t)
 {
@@ -80,7 +82,10 @@ void __wrap_vw_screen_size(unsigned *columns, unsigned *rows)
 int __wrap_vw_screen_key(unsigned timeout_ms);
 int __wrap_vw_screen_key(unsigned timeout_ms)
 {
-    (void)timeout_ms;
+    if (g_clock_end_ns) { // nobody presses anything
+        g_clock_ns += timeout_ms * 1000000u;
+        return g_clock_ns < g_clock_end_ns ? VW_KEY_NONE : 'q';
+    }
     if (*g_keys == '+') {
         add_run();
         g_keys++;
@@ -88,10 +93,18 @@ int __wrap_vw_screen_key(unsigned timeout_ms)
     return *g_keys ? *g_keys++ : 'q';
 }
 
+uint64_t __real_cm_monotonic_ns(void);
+uint64_t __wrap_cm_monotonic_ns(void);
+uint64_t __wrap_cm_monotonic_ns(void)
+{
+    return g_clock_end_ns ? g_clock_ns : __real_cm_monotonic_ns();
+}
+
 cm_status __wrap_cm_stream_write(cm_stream stream, const void *bytes, size_t len);
 cm_status __wrap_cm_stream_write(cm_stream stream, const void *bytes, size_t len)
 {
     (void)stream;
+    g_pictures++;
     snprintf(g_picture, sizeof g_picture, "%.*s", (int)len, (const char *)bytes);
     return CM_OK;
 }
@@ -136,10 +149,22 @@ static void test_what_is_chosen_while_paused_is_shown(void)
     expect("last 30 s", true);
 }
 
+static void test_there_are_five_pictures_a_second(void)
+{
+    const unsigned seconds = 60;
+    g_clock_ns = 1000000000u;
+    g_clock_end_ns = g_clock_ns + seconds * 1000000000ull;
+    g_pictures = 0;
+    show("");
+    g_clock_end_ns = 0;
+    TEST_ASSERT_UINT_WITHIN(seconds / 4, 5 * seconds, g_pictures);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_what_is_paused_stands_still);
     RUN_TEST(test_what_is_chosen_while_paused_is_shown);
+    RUN_TEST(test_there_are_five_pictures_a_second);
     return UNITY_END();
 }

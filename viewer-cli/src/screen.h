@@ -35,6 +35,9 @@ int vw_screen_key(unsigned timeout_ms);
 // sequence that nobody knows is VW_KEY_NONE; a lone Escape is 27.
 int vw_screen_decode(const char *bytes, size_t len, size_t *taken);
 
+// Whether `bytes` may be the begin of a sequence whose rest is still on its way; a lone Escape may.
+bool vw_screen_is_cut(const char *bytes, size_t len);
+
 // Escape sequences that take and give back the screen.
 #define VW_SCREEN_ENTER "\x1b[?1049h\x1b[?25l\x1b[2J\x1b[H"
 #define VW_SCREEN_LEAVE "\x1b[0m\x1b[?25h\x1b[?1049l"

@@ -11,6 +11,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#define REST_MS 25 // for the rest of a sequence: ssh and full buffers cut them
+
 static struct termios g_before, g_ours;
 static volatile sig_atomic_t g_open, g_quit, g_resized;
 static char g_pending[64]; // bytes of keys that were not asked for yet
@@ -126,15 +128,35 @@ void vw_screen_size(unsigned *columns, unsigned *rows)
     *rows = known ? size.ws_row : 24;
 }
 
-int vw_screen_key(unsigned timeout_ms)
+// Waits for bytes and appends them; false: there are none.
+static bool read_keys(int timeout_ms)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    if (!g_pending_len && !g_quit && poll(&input, 1, (int)timeout_ms) > 0) {
-        ssize_t got = read(STDIN_FILENO, g_pending, sizeof g_pending);
-        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
-            g_quit = 1; // the terminal is gone
-        g_pending_len = got > 0 ? (size_t)got : 0;
+    if (poll(&input, 1, timeout_ms) <= 0)
+        return false;
+    ssize_t got = read(STDIN_FILENO, g_pending + g_pending_len, sizeof g_pending - g_pending_len);
+    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+        g_quit = 1; // the terminal is gone
+    g_pending_len += got > 0 ? (size_t)got : 0;
+    return got > 0;
+}
+
+// Else an arrow that comes in two parts would be Escape, which quits. A signal is no answer.
+static void read_rest(void)
+{
+    bool more = true;
+    while (more && !g_quit && g_pending_len < sizeof g_pending &&
+           vw_screen_is_cut(g_pending, g_pending_len)) {
+        errno = 0;
+        more = read_keys(REST_MS) || errno == EINTR;
     }
+}
+
+int vw_screen_key(unsigned timeout_ms)
+{
+    if (!g_pending_len && !g_quit)
+        read_keys((int)timeout_ms);
+    read_rest();
     if (g_quit)
         return VW_KEY_QUIT;
     if (g_resized) {

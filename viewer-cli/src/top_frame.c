@@ -90,6 +90,14 @@ static void end_line(frame *f)
     f->lines++;
 }
 
+// How many of `count` lines fit.
+static size_t lines_that_fit(const frame *f, size_t count, unsigned reserved)
+{
+    unsigned taken = f->lines + reserved;
+    size_t room = taken < f->look->rows ? f->look->rows - taken : 0;
+    return f->look->rows && count > room ? room : count;
+}
+
 // ---------------------------------------------------------------------------------------- numbers
 
 typedef struct short_text {
@@ -138,6 +146,14 @@ static short_text clock_time(double seconds)
 }
 
 // ------------------------------------------------------------------------------------------- parts
+
+static void draw_more(frame *f, size_t left_out, unsigned reserved)
+{
+    if (!left_out || !line_fits(f, reserved))
+        return;
+    putf(f, VW_DIM, "  %s more", count(left_out).text);
+    end_line(f);
+}
 
 static const char *state_word(const frame *f)
 {
@@ -196,9 +212,46 @@ static void draw_process(frame *f, const da_top_process *p)
     end_line(f);
 }
 
+static void draw_processes(frame *f)
+{
+    size_t shown = lines_that_fit(f, f->state->process_count, 8);
+    for (size_t i = 0; i < shown; i++)
+        draw_process(f, &f->state->processes[i]);
+    draw_more(f, f->state->process_count - shown + f->state->more_processes, 7);
+}
+
 static size_t model_columns(const frame *f)
 {
     return f->look->columns > 110 ? 34 : f->look->columns > 90 ? 20 : 14;
+}
+
+static void draw_session(frame *f, const da_top_session *s, size_t model)
+{
+    bool chosen = f->look->session == s->id;
+    vw_style style = chosen ? VW_BOLD : s->ended ? VW_DIM : VW_PLAIN;
+    char id[32];
+    snprintf(id, sizeof id, "%s%lld", chosen ? ">" : "", (long long)s->id);
+    cell(f, style, id, 7, true);
+    cell(f, style, s->model[0] ? s->model : "-", model, false);
+    cell(f, style, count(s->runs).text, 10, true);
+    cell(f, style, number(s->throughput_per_s, 1, "").text, 8, true);
+    cell(f, style, micros(s->p50_us).text, 8, true);
+    cell(f, style, micros(s->p95_us).text, 8, true);
+    cell(f, style, micros(s->p99_us).text, 8, true);
+    cell(f, s->failed ? VW_BAD : style, count(s->failed).text, 7, true);
+    cell(f, style, number((double)s->in_flight, 0, "").text, 6, true);
+    cell(f, style, micros(s->max_us).text, 8, true);
+    cell(f, style, bytes(s->arena_bytes).text, 9, true);
+    end_line(f);
+}
+
+// The first ones, or as far down as the chosen one needs.
+static size_t first_session(const frame *f, size_t shown)
+{
+    size_t chosen = 0, session_count = f->state->session_count;
+    while (chosen < session_count && f->state->sessions[chosen].id != f->look->session)
+        chosen++;
+    return chosen < session_count && chosen >= shown ? chosen + 1 - shown : 0;
 }
 
 static void draw_sessions(frame *f)
@@ -217,25 +270,10 @@ static void draw_sessions(frame *f)
     cell(f, dim, "MAX", 8, true);
     cell(f, dim, "ARENAS", 9, true);
     end_line(f);
-    for (size_t i = 0; i < f->state->session_count && line_fits(f, 5); i++) {
-        const da_top_session *s = &f->state->sessions[i];
-        bool chosen = f->look->session == s->id;
-        vw_style style = chosen ? VW_BOLD : s->ended ? VW_DIM : VW_PLAIN;
-        char id[32];
-        snprintf(id, sizeof id, "%s%lld", chosen ? ">" : "", (long long)s->id);
-        cell(f, style, id, 7, true);
-        cell(f, style, s->model[0] ? s->model : "-", model, false);
-        cell(f, style, count(s->runs).text, 10, true);
-        cell(f, style, number(s->throughput_per_s, 1, "").text, 8, true);
-        cell(f, style, micros(s->p50_us).text, 8, true);
-        cell(f, style, micros(s->p95_us).text, 8, true);
-        cell(f, style, micros(s->p99_us).text, 8, true);
-        cell(f, s->failed ? VW_BAD : style, count(s->failed).text, 7, true);
-        cell(f, style, number((double)s->in_flight, 0, "").text, 6, true);
-        cell(f, style, micros(s->max_us).text, 8, true);
-        cell(f, style, bytes(s->arena_bytes).text, 9, true);
-        end_line(f);
-    }
+    size_t shown = lines_that_fit(f, f->state->session_count, 5), first = first_session(f, shown);
+    for (size_t i = 0; i < shown; i++)
+        draw_session(f, &f->state->sessions[first + i], model);
+    draw_more(f, f->state->session_count - shown, 4);
     if (f->state->session_count == 0) {
         put(f, VW_DIM, "  no session yet");
         end_line(f);
@@ -288,10 +326,7 @@ static void draw_ops(frame *f)
     end_line(f);
     for (size_t i = f->look->first_op; i < f->state->op_count && line_fits(f, 1); i++)
         draw_op(f, &f->state->ops[i], name, provider);
-    if (f->state->more_ops && line_fits(f, 1)) {
-        putf(f, VW_DIM, "  %s more", count(f->state->more_ops).text);
-        end_line(f);
-    }
+    draw_more(f, f->state->more_ops, 1);
     if (f->state->op_count == 0) {
         put(f, VW_DIM, "  none yet");
         end_line(f);
@@ -323,8 +358,7 @@ void vw_top_frame(vw_io *io, const da_top *state, const vw_top_look *look)
     frame f = {.io = io, .state = state, .look = look};
     if (line_fits(&f, 1))
         draw_title(&f);
-    for (size_t i = 0; i < state->process_count && line_fits(&f, 8); i++)
-        draw_process(&f, &state->processes[i]);
+    draw_processes(&f);
     if (line_fits(&f, 7))
         end_line(&f);
     if (line_fits(&f, 5))

@@ -44,7 +44,8 @@ typedef struct da_top {
     double overhead_us;     // what recording a run costs
     uint64_t lost_events;
     size_t process_count, session_count, op_count; // in the arrays
-    size_t more_ops;                               // that did not fit
+    size_t more_processes, more_ops;               // that did not fit
+    // Those that run first, the newest of them first; then those that have ended, likewise.
     da_top_process processes[DA_TOP_PROCESSES];
     da_top_session sessions[DA_TOP_SESSIONS];
     da_top_op ops[DA_TOP_OPS]; // largest self time first
