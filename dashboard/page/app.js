@@ -199,6 +199,7 @@ async function updateTables() {
     if (!app.system) await updateSystem();
     const capture = app.capture.capture, ended = app.capture.state === 'ended';
     const tables = await askTables(capture, busiest());
+    if (app.capture.capture !== capture) return; // another one was chosen meanwhile
     operators.setKnown(hasOperators(tables));
     if (!app.paused) await operators.update();
     if (app.paused || app.capture.capture !== capture) return;

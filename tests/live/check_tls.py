@@ -210,6 +210,8 @@ def main():
     with served.serve(ortscope, recording, *made.options("ec"), authority=made["ec.pem"]) as client:
         check_silent(c, client)
         served.check_silent(c, client)
+        served.check_slow(c, client, "/uPlot.iife.min.js")
+        served.check_slow(c, client, "/api/v1/export?format=ortl", client.read_token)
         served.check_slow_bodies(c, client)
         # It ends while these stay.
         kept = [client.connect(plain=True) for _ in range(5)] + [client.connect() for _ in range(2)]

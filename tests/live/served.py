@@ -128,6 +128,8 @@ def slow_reader(client, path, token):
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
     s.settimeout(live.TIMEOUT)
     s.connect((client.at, client.port))
+    if client.tls:
+        s = client.tls.wrap_socket(s, server_hostname=client.host.strip("[]"))
     s.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (
         path, client.name, "Authorization: Bearer %s\r\n" % token if token else "")).encode())
     s.setblocking(False)
