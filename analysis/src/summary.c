@@ -5,6 +5,7 @@
 
 #include "analysis_util.h"
 #include "loading.h"
+#include "losses.h"
 #include "messages.h"
 #include "session_stats.h"
 #include "summary_join.h"
@@ -169,18 +170,6 @@ static cm_status add_run(an_summary *s, const tm_reader *r, const tm_block *b, s
     return session ? an_session_add_run(s, session, b, row) : an_no_memory();
 }
 
-static cm_status add_lost(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
-{
-    (void)r;
-    int64_t cause = b->columns[TM_lost_cause][row], events = b->columns[TM_lost_events][row];
-    if (events <= 0)
-        return CM_OK;
-    size_t at = cause >= 0 && cause < AN_LOST_CAUSES - 1 ? (size_t)cause : AN_LOST_CAUSES - 1;
-    s->lost[at] += (uint64_t)events;
-    s->lost_total += (uint64_t)events;
-    return CM_OK;
-}
-
 static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     (void)r;
@@ -234,7 +223,7 @@ static const add_row_fn add_row[TM_KIND_COUNT] = {
     [TM_KIND_process] = add_process, [TM_KIND_process_end] = add_process_end,
     [TM_KIND_module] = add_module,   [TM_KIND_session] = add_session,
     [TM_KIND_run] = add_run,         [TM_KIND_log] = an_messages_add_log,
-    [TM_KIND_lost] = add_lost,       [TM_KIND_overhead] = add_overhead,
+    [TM_KIND_lost] = an_losses_add,  [TM_KIND_overhead] = add_overhead,
     [TM_KIND_phase] = add_phase,     [TM_KIND_ort_event] = an_messages_add_event,
     [TM_KIND_memory] = add_memory,   [TM_KIND_run_memory] = add_run_memory,
 };

@@ -124,6 +124,7 @@ typedef struct an_process {
     char *program;
     bool ended;
     int64_t end_ns, end_reason, exit_code;
+    bool lost_events;
 } an_process;
 
 typedef struct an_module {
@@ -179,6 +180,8 @@ typedef struct an_summary {
     size_t device_count, device_capacity;
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
+    bool lost_of_hooks; // what the hooks told is among it
+    bool lost_of_any;   // the same, and the file does not say of which process
     int64_t end_ns;
     double flops;                 // of all runs; NAN as in an_session
     size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES
