@@ -72,10 +72,13 @@ typedef struct an_shape_use {
 // Parts of a session's creation, -1: not told.
 typedef struct an_loading {
     int64_t read_ns, optimise_ns, kernels_ns;
-    int64_t source; // who told them, as in phase rows
+    int64_t source;      // who told them, as in phase rows
+    uint64_t event_hash; // of the model as ORT's own event tells it, 0: it does not
 } an_loading;
 
-// The same model loaded several times: same path, or given as bytes with the same hash.
+// The same model loaded several times: same path, or given as bytes with the same hash. Seen by
+// ORT's own events only, of which most name the file without its folder: same name, graph, producer
+// and hash.
 typedef struct an_repeats {
     uint64_t loads;  // 0: it was loaded once only
     uint64_t number; // of this session among them, by time, from 1
