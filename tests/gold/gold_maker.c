@@ -263,6 +263,7 @@ int main(void)
     make_memory();
     make_odd_memory();
     make_shared_memory();
+    make_never_run();
     make_counters();
     make_diff();
     make_generation();

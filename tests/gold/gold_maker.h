@@ -33,6 +33,7 @@ void make_edges(void);
 void make_memory(void);
 void make_odd_memory(void);
 void make_shared_memory(void);
+void make_never_run(void);
 
 // A file with counters, in gold_counters.c.
 void make_counters(void);

@@ -172,3 +172,34 @@ void make_shared_memory(void)
     ROW(process_end, 1, 350 * MS, 0, 0);
     end();
 }
+
+// Session 1 was loaded and never run, and ORT told where its nodes would go; 2 told nothing. Of
+// session 3 ORT assigned five nodes, of which the other branch of the If was never executed.
+void make_never_run(void)
+{
+    begin("never_run.ortl");
+    process_and_module();
+    load(1, 50 * MS, 20 * MS, "models/detector.onnx");
+    load(2, 70 * MS, 20 * MS, "models/tagger.onnx");
+    load(3, 90 * MS, 20 * MS, "models/chooser.onnx");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=" CPU "\nhardwareDeviceType=CPU\nassignedNodeCount=1226");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=OpenVINOExecutionProvider\nhardwareDeviceType=NPU\n"
+              "hardwareVendor=Intel\nassignedNodeCount=3");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=OpenVINOExecutionProvider\nhardwareDeviceType=GPU\n"
+              "hardwareVendor=Intel\nassignedNodeCount=3");
+    ort_event(3, 100 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=" CPU "\nhardwareDeviceType=CPU\nassignedNodeCount=5");
+    ROW(kernel, 1, 3, 1, 120 * MS, text("choose"), text("If"), 0, 11, text(CPU), 0, 1, 0);
+    ROW(kernel, 2, 3, 1, 120 * MS, text("choose/add"), text("Add"), 0, 11, text(CPU), 0, 1, 0);
+    for (int64_t i = 1; i <= 3; i++) {
+        int64_t at = 120 * MS + i * MS;
+        ROW(op, 2, 3, i, 101, at + 200 * US, 100 * US, 1, 0);
+        ROW(op, 1, 3, i, 101, at + 100 * US, 300 * US, 0, 0);
+        run(3, i, at, 500 * US, 0, 0);
+    }
+    ROW(process_end, 1, 350 * MS, 0, 0);
+    end();
+}
