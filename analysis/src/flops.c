@@ -7,6 +7,7 @@
 //                           In the blocked layout (NCHWc) channels are padded; so is the result.
 //   transposed convolution  each element of X[N,C,..] meets one filter W[C,M/g,k..]: 2 |X| |W| / C
 //   matrix product          Y[..,M,N] = A[..,M,K] B[..,K,N]: 2 |Y| K
+//                           Where B is packed (MatMulNBits) A alone tells K.
 //
 // Where an attribute that we do not see may transpose A or B (Gemm, FusedMatMul), every reading
 // that fits the shapes must give the same K.
@@ -18,6 +19,8 @@
 #include <string.h>
 
 #define MAX_RANK 16
+
+#define PACKED -1 // weights in a form of their own: their shape tells nothing
 
 typedef enum form { CONV, CONV_TRANSPOSED, MATMUL, MATMUL_ANY_WAY } form;
 
@@ -34,16 +37,28 @@ static const struct {
     {"NhwcFusedConv", CONV, 0, 1},
     {"ConvInteger", CONV, 0, 1},
     {"QLinearConv", CONV, 0, 3},
+    {"DmlFusedConv", CONV, 0, 1},
     {"ConvTranspose", CONV_TRANSPOSED, 0, 1},
+    {"ConvTransposeWithDynamicPads", CONV_TRANSPOSED, 0, 1},
+    {"DmlFusedConvTranspose", CONV_TRANSPOSED, 0, 1},
     {"MatMul", MATMUL, 0, 1},
     {"MatMulInteger", MATMUL, 0, 1},
     {"MatMulIntegerToFloat", MATMUL, 0, 1},
     {"DynamicQuantizeMatMul", MATMUL, 0, 1},
     {"QLinearMatMul", MATMUL, 0, 3},
+    {"GemmFastGelu", MATMUL, 0, 1},
+    {"MatMulNBits", MATMUL, 0, PACKED},
+    {"MatMulBnb4", MATMUL, 0, PACKED},
+    {"MatMulFpQ4", MATMUL, 0, PACKED},
+    {"DmlFusedMatMul", MATMUL, 0, 1},
     {"Gemm", MATMUL_ANY_WAY, 0, 1},
     {"FusedGemm", MATMUL_ANY_WAY, 0, 1},
     {"QGemm", MATMUL_ANY_WAY, 0, 3},
     {"FusedMatMul", MATMUL_ANY_WAY, 0, 1},
+    {"TransposeMatMul", MATMUL_ANY_WAY, 0, 1},
+    {"FusedMatMulActivation", MATMUL_ANY_WAY, 0, 1},
+    {"GemmFloat8", MATMUL_ANY_WAY, 0, 1},
+    {"DmlFusedGemm", MATMUL_ANY_WAY, 0, 1},
 };
 
 typedef struct dims {
@@ -147,7 +162,7 @@ double an_flops(const char *op_type, const an_shape *inputs, const an_shape *out
     int found = find_formula(op_type);
     if (found < 0 || !tensor_dims(inputs, formulas[found].a, &a) || !tensor_dims(outputs, 0, &y))
         return NAN;
-    bool has_b = tensor_dims(inputs, formulas[found].b, &b);
+    bool has_b = formulas[found].b != PACKED && tensor_dims(inputs, formulas[found].b, &b);
     switch (formulas[found].form) {
     case CONV:
         return has_b ? conv(&b, &y) : (double)NAN;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // See loading.h. Models are the same if they have the same path, or were given as bytes of the same
-// length and hash.
+// length and hash. ORT's own events name a file without its folder, and encoder and decoder may
+// both be model.onnx: there all that is told must be the same.
 #include "loading.h"
 
 #include "analysis_util.h"
@@ -33,10 +34,22 @@ static bool is_load(const an_session *n)
     return named && n->status == 0 && an_known(an_session_load_ns(n));
 }
 
+enum { SOURCE_EVENTS = 8 }; // session.source
+
+static int compare_told(const an_session *x, const an_session *y)
+{
+    uint64_t a = x->loading.event_hash, b = y->loading.event_hash;
+    int order = strcmp(x->graph, y->graph);
+    order = order ? order : strcmp(x->producer, y->producer);
+    return order ? order : (a > b) - (a < b);
+}
+
 static int compare_models(const an_session *x, const an_session *y)
 {
+    bool x_told = x->source == SOURCE_EVENTS, y_told = y->source == SOURCE_EVENTS;
+    int order = strcmp(x->model, y->model);
     if (x->model[0] || y->model[0])
-        return strcmp(x->model, y->model);
+        return order ? order : x_told != y_told ? x_told - y_told : x_told ? compare_told(x, y) : 0;
     if (x->model_hash != y->model_hash)
         return x->model_hash < y->model_hash ? -1 : 1;
     return (x->model_bytes > y->model_bytes) - (x->model_bytes < y->model_bytes);

@@ -32,7 +32,9 @@ struct an_memory {
     int64_t live, live_time_ns;
     int64_t grown; // what runs made the arenas take from the system
     bool live_known;
-    uint64_t counted_runs;
+    uint64_t counted_runs, runs, untold_runs;
+    bool shared, lost;                       // as in an_memory_facts
+    double shared_bytes, shared_allocations; // of no run; NAN: not known
     cm_histogram allocated, allocations, run_peak;
     an_growth growth;
 };
@@ -139,16 +141,35 @@ static void add_known(cm_histogram *h, int64_t value)
         cm_histogram_add(h, (uint64_t)value);
 }
 
+static double known(int64_t value)
+{
+    return value >= 0 ? (double)value : (double)NAN;
+}
+
+// Of several runs, whose is not known. What they only released changes no number of ours.
+static void add_shared(an_memory *m, int64_t bytes, int64_t allocations)
+{
+    if (bytes == 0 && allocations == 0)
+        return;
+    m->shared = true;
+    m->shared_bytes += known(bytes);
+    m->shared_allocations += known(allocations);
+}
+
 cm_status an_memory_add_run(an_memory *m, const tm_block *b, size_t row)
 {
     int64_t live = b->columns[TM_run_memory_live_bytes][row];
     int64_t time_ns = b->columns[TM_run_memory_time][row];
     int64_t run = b->columns[TM_run_memory_run][row];
-    if (run <= 0)
-        return CM_OK; // of several runs, whose is not known
+    int64_t bytes = b->columns[TM_run_memory_allocated_bytes][row];
+    int64_t allocations = b->columns[TM_run_memory_allocations][row];
+    if (run <= 0) {
+        add_shared(m, bytes, allocations);
+        return CM_OK;
+    }
     m->counted_runs++;
-    add_known(&m->allocated, b->columns[TM_run_memory_allocated_bytes][row]);
-    add_known(&m->allocations, b->columns[TM_run_memory_allocations][row]);
+    add_known(&m->allocated, bytes);
+    add_known(&m->allocations, allocations);
     add_known(&m->run_peak, b->columns[TM_run_memory_peak_bytes][row]);
     int64_t grown = b->columns[TM_run_memory_grown_bytes][row];
     m->grown = an_add_clamped(m->grown, grown > 0 ? grown : 0);
@@ -164,11 +185,21 @@ cm_status an_memory_add_run(an_memory *m, const tm_block *b, size_t row)
 
 // ----------------------------------------------------------------------------------------- growth
 
-// Runs that allocated nothing have no row.
+bool an_memory_is_shared(const an_memory *m)
+{
+    return m->shared;
+}
+
+// Runs that allocated nothing have no row. Neither has one whose row was lost, or one all of whose
+// allocations may be others': nothing is made up for them.
 static void add_empty_runs(an_memory *m, uint64_t runs)
 {
-    if (m->counted_runs == 0)
+    if (m->counted_runs == 0 || m->counted_runs >= runs || m->shared)
         return;
+    if (m->lost) {
+        m->untold_runs = runs - m->counted_runs;
+        return;
+    }
     for (uint64_t i = m->counted_runs; i < runs; i++) {
         cm_histogram_add(&m->allocated, 0);
         cm_histogram_add(&m->allocations, 0);
@@ -178,10 +209,12 @@ static void add_empty_runs(an_memory *m, uint64_t runs)
 
 // Where arenas tell what they hold, that decides: what runs made them take is no growth where they
 // give it back each time.
-cm_status an_memory_finish(an_memory *m, uint64_t runs)
+cm_status an_memory_finish(an_memory *m, uint64_t runs, bool lost)
 {
     const an_trend *t = m->states.rows >= m->counted.rows ? &m->states : &m->counted;
     an_slope earlier, later;
+    m->runs = runs;
+    m->lost = lost;
     add_empty_runs(m, runs);
     m->growth = (an_growth){.bytes_per_run = NAN, .low = NAN, .high = NAN};
     if (t->rows < AN_TREND_FEWEST)
@@ -206,11 +239,6 @@ typedef struct totals {
     double held, in_use, peak, held_at_peak;
     double grown, extensions, shrinks, allocations, runs;
 } totals;
-
-static double known(int64_t value)
-{
-    return value >= 0 ? (double)value : (double)NAN;
-}
 
 static totals add_up(const an_memory *m)
 {
@@ -242,10 +270,22 @@ static double not_below_0(double value)
     return value < 0 ? 0 : value;
 }
 
+static const cm_histogram nothing; // of single runs, where they can't be told apart
+
+// Of all runs together where single ones can't be told apart: right only if every row is there.
+static double mean_of(const an_memory *m, const cm_histogram *h, double shared)
+{
+    if (!m->shared)
+        return h->count ? h->mean : (double)NAN;
+    bool whole = !m->lost && m->runs >= m->counted_runs && h->count == m->counted_runs;
+    return whole && m->runs ? ((double)h->sum + shared) / (double)m->runs : (double)NAN;
+}
+
 void an_memory_get(const an_memory *m, an_memory_facts *out)
 {
     totals t = add_up(m);
-    bool arenas = m->arena_count > 0, counted = m->allocations.count > 0;
+    bool arenas = m->arena_count > 0, whole = m->run_peak.count && !m->shared;
+    double allocations = mean_of(m, &m->allocations, m->shared_allocations);
     if (!arenas)
         t = (totals){
             NAN, m->live_known ? (double)m->live : (double)NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
@@ -265,12 +305,17 @@ void an_memory_get(const an_memory *m, an_memory_facts *out)
         .grown_bytes = t.grown,
         .extensions = t.extensions,
         .shrinks = t.shrinks,
-        .allocated = &m->allocated,
-        .allocations = &m->allocations,
-        .allocations_per_run = counted      ? m->allocations.mean
-                               : t.runs > 0 ? t.allocations / t.runs
-                                            : (double)NAN,
-        .run_peak_bytes = m->run_peak.count ? (double)m->run_peak.max : (double)NAN,
+        .shared = m->shared,
+        .lost = m->lost,
+        .untold_runs = m->untold_runs,
+        .counted_runs = m->counted_runs,
+        .allocated = m->shared ? &nothing : &m->allocated,
+        .allocations = m->shared ? &nothing : &m->allocations,
+        .allocated_per_run = mean_of(m, &m->allocated, m->shared_bytes),
+        .allocations_per_run = !__builtin_isnan(allocations) ? allocations
+                               : t.runs > 0                  ? t.allocations / t.runs
+                                                             : (double)NAN,
+        .run_peak_bytes = whole ? (double)m->run_peak.max : (double)NAN,
         .growth = m->growth,
     };
 }

@@ -5,6 +5,7 @@
 #include "messages.h"
 
 #include "analysis_util.h"
+#include "session_stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,31 @@ static cm_status add_device(an_summary *s, int64_t session, const char *fields)
     return copy(&d->vendor, vendor.text ? vendor.text : "", vendor.len);
 }
 
+// What tells two models of one name apart (ORT 1.23 and later).
+static uint64_t hash_of_model(const char *fields)
+{
+    span parts[] = {field(fields, "modelGraphHash"), field(fields, "modelWeightHash")};
+    uint64_t hash = 0xcbf29ce484222325u; // FNV-1a
+    if (parts[0].len == 0 && parts[1].len == 0)
+        return 0;
+    for (int p = 0; p < 2; p++)
+        for (size_t i = 0; i <= parts[p].len; i++)
+            hash = (hash ^ (i < parts[p].len ? (uint8_t)parts[p].text[i] : 0)) * 0x100000001b3u;
+    return hash | 1;
+}
+
+static cm_status add_model(an_summary *s, int64_t session, const char *fields)
+{
+    uint64_t hash = hash_of_model(fields);
+    if (!session || !hash)
+        return CM_OK;
+    an_session *n = an_summary_session(s, session);
+    if (!n)
+        return an_no_memory();
+    n->loading.event_hash = hash;
+    return CM_OK;
+}
+
 cm_status an_messages_add_event(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     const char *name = tm_reader_string(r, b->columns[TM_ort_event_name][row]);
@@ -154,6 +180,8 @@ cm_status an_messages_add_event(an_summary *s, const tm_reader *r, const tm_bloc
     s->ort_events++;
     if (strcmp(name, "EpDeviceUsage") == 0)
         return add_device(s, m.session, fields);
+    if (strcmp(name, "SessionCreation") == 0)
+        CM_TRY(add_model(s, m.session, fields));
     bool is_log = strcmp(name, "ONNXRuntimeLogEvent") == 0;
     span text = field(fields, is_log ? "message" : "errorMessage");
     if (text.len == 0 || (is_log && (m.level < 1 || m.level > LEVEL_WARNING)))

@@ -5,6 +5,7 @@
 
 #include "analysis_util.h"
 #include "loading.h"
+#include "losses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -276,6 +277,16 @@ static void settle_shape(const an_summary *summary, an_session *s, const an_shap
     }
 }
 
+// Of runs that overlapped only a part has a run, and the most of a part is nobody's peak.
+static void forget_peaks(an_session *s)
+{
+    for (size_t i = 0; i < s->batch_count; i++) {
+        cm_histogram_deinit(&s->batches[i].peak_bytes);
+        cm_histogram_init(&s->batches[i].peak_bytes);
+    }
+    an_series_deinit(&s->run_peaks);
+}
+
 cm_status an_session_finish(const an_summary *summary, an_session *s)
 {
     settle(&s->jitter, s->jitter.count);
@@ -289,7 +300,11 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
         qsort(s->batches, s->batch_count, sizeof *s->batches, by_size);
     if (s->shape_count)
         qsort(s->shapes, s->shape_count, sizeof *s->shapes, by_use);
-    return s->memory ? an_memory_finish(s->memory, s->runs) : CM_OK;
+    if (!s->memory)
+        return CM_OK;
+    if (an_memory_is_shared(s->memory))
+        forget_peaks(s);
+    return an_memory_finish(s->memory, s->runs, an_losses_of(summary, s));
 }
 
 // -------------------------------------------------------------------------------------- questions

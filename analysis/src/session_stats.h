@@ -4,6 +4,9 @@
 
 #include "analysis/summary.h"
 
+// The session of that id, made if there is none yet; NULL: no memory.
+an_session *an_summary_session(an_summary *s, int64_t id);
+
 void an_session_init(an_session *s, int64_t id, size_t series_most);
 void an_session_deinit(an_session *s);
 

@@ -5,6 +5,7 @@
 
 #include "analysis_util.h"
 #include "loading.h"
+#include "losses.h"
 #include "messages.h"
 #include "session_stats.h"
 #include "summary_join.h"
@@ -66,7 +67,7 @@ void an_summary_destroy(an_summary *s)
 
 // ------------------------------------------------------------------------------------- find or add
 
-static an_session *get_session(an_summary *s, int64_t id)
+an_session *an_summary_session(an_summary *s, int64_t id)
 {
     size_t at;
     if (cm_map_find(&s->session_by_id, id, &at))
@@ -143,7 +144,7 @@ static cm_status add_module(an_summary *s, const tm_reader *r, const tm_block *b
 
 static cm_status add_session(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
-    an_session *n = get_session(s, b->columns[TM_session_session][row]);
+    an_session *n = an_summary_session(s, b->columns[TM_session_session][row]);
     if (!n)
         return an_no_memory();
     n->declared = true;
@@ -165,20 +166,8 @@ static cm_status add_session(an_summary *s, const tm_reader *r, const tm_block *
 static cm_status add_run(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     (void)r;
-    an_session *session = get_session(s, b->columns[TM_run_session][row]);
+    an_session *session = an_summary_session(s, b->columns[TM_run_session][row]);
     return session ? an_session_add_run(s, session, b, row) : an_no_memory();
-}
-
-static cm_status add_lost(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
-{
-    (void)r;
-    int64_t cause = b->columns[TM_lost_cause][row], events = b->columns[TM_lost_events][row];
-    if (events <= 0)
-        return CM_OK;
-    size_t at = cause >= 0 && cause < AN_LOST_CAUSES - 1 ? (size_t)cause : AN_LOST_CAUSES - 1;
-    s->lost[at] += (uint64_t)events;
-    s->lost_total += (uint64_t)events;
-    return CM_OK;
 }
 
 static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
@@ -193,7 +182,7 @@ static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block 
 // NULL: no memory.
 static an_memory *memory_of(an_summary *s, int64_t session)
 {
-    an_session *n = get_session(s, session);
+    an_session *n = an_summary_session(s, session);
     if (n && !n->memory)
         (void)an_memory_create(&n->memory);
     return n ? n->memory : NULL;
@@ -214,7 +203,7 @@ static cm_status add_run_memory(an_summary *s, const tm_reader *r, const tm_bloc
     an_memory *m = session ? memory_of(s, session) : NULL;
     if (!m)
         return session ? an_no_memory() : CM_OK;
-    CM_TRY(an_session_add_run_memory(s, get_session(s, session), b, row));
+    CM_TRY(an_session_add_run_memory(s, an_summary_session(s, session), b, row));
     return an_memory_add_run(m, b, row);
 }
 
@@ -222,7 +211,7 @@ static cm_status add_phase(an_summary *s, const tm_reader *r, const tm_block *b,
 {
     (void)r;
     int64_t session = b->columns[TM_phase_session][row];
-    an_session *n = session ? get_session(s, session) : NULL;
+    an_session *n = session ? an_summary_session(s, session) : NULL;
     if (n)
         an_loading_add_phase(&n->loading, b, row);
     return n || !session ? CM_OK : an_no_memory();
@@ -234,7 +223,7 @@ static const add_row_fn add_row[TM_KIND_COUNT] = {
     [TM_KIND_process] = add_process, [TM_KIND_process_end] = add_process_end,
     [TM_KIND_module] = add_module,   [TM_KIND_session] = add_session,
     [TM_KIND_run] = add_run,         [TM_KIND_log] = an_messages_add_log,
-    [TM_KIND_lost] = add_lost,       [TM_KIND_overhead] = add_overhead,
+    [TM_KIND_lost] = an_losses_add,  [TM_KIND_overhead] = add_overhead,
     [TM_KIND_phase] = add_phase,     [TM_KIND_ort_event] = an_messages_add_event,
     [TM_KIND_memory] = add_memory,   [TM_KIND_run_memory] = add_run_memory,
 };

@@ -262,6 +262,8 @@ int main(void)
     make_edges();
     make_memory();
     make_odd_memory();
+    make_shared_memory();
+    make_never_run();
     make_counters();
     make_diff();
     make_generation();

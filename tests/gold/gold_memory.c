@@ -131,7 +131,7 @@ void make_odd_memory(void)
     load(1, 1 * MS, -5, "m");
     for (int64_t i = 0; i < 30; i++) {
         ROW(memory, 1, 1, i, i, INT64_MAX, INT64_MAX, INT64_MAX, -1, -1, -1, -1, INT64_MIN, 0, 77);
-        ROW(run_memory, 1, i, i, INT64_MAX, -1, INT64_MAX, INT64_MAX, INT64_MAX, -1, -1);
+        ROW(run_memory, 1, i + 1, i, INT64_MAX, -1, INT64_MAX, INT64_MAX, INT64_MAX, -1, -1);
         ROW(alloc, 1, INT64_MIN, 5, i % 3, 0, INT64_MAX, 1, 1, 1, 0);
     }
     ROW(memory, 1, 2, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
@@ -143,5 +143,63 @@ void make_odd_memory(void)
     ort_event(1, 1, 3, "EpDeviceUsage", "hardwareDeviceType=\x1b]0;x\x07");
     ROW(op, 1, 1, 1, 5, 1 * MS, 1 * MS, 0, 0);
     run(1, 1, 1 * MS, 3 * MS, 0, 0);
+    end();
+}
+
+// Session 1 overlaps with itself: what its runs allocated has no run, but for one part. Session 2
+// is in another process, of which events were lost: run 3 may have had a row.
+void make_shared_memory(void)
+{
+    begin("shared_memory.ortl");
+    process_and_module();
+    ROW(process, 2, 4300, 4242, 1 * MS, 2, text("worker.exe"), 0);
+    ROW(module, 2, 2, 31 * MS, text("C:\\app\\onnxruntime.dll"), text("1.23.2"), 0, 41, 0);
+    load(1, 50 * MS, 20 * MS, "models/detector.onnx");
+    ROW(session, 2, 2, 60 * MS, 20 * MS, 0, 0, text("models/tagger.onnx"), -1, 0, 0, 0, 0,
+        text(CPU), 0, 100);
+    input_shape(1, 1, 8, "8,3,48,192");
+    for (int64_t i = 1; i <= 24; i++) {
+        run(1, i, 100 * MS + i * MS, 3 * MS, 0, 1);
+        ROW(run_memory, 1, 0, 103 * MS + i * MS, 600 * KIB, 590 * KIB, 300 * KIB, 9 * MIB, 7, 6, 0);
+    }
+    ROW(run_memory, 1, 2, 105 * MS, 12 * KIB, 12 * KIB, 12 * KIB, 9 * MIB, 3, 3, 0);
+    for (int64_t i = 1; i <= 24; i++) {
+        run(2, i, 200 * MS + i * MS, 400 * US, 0, 0);
+        if (i != 3)
+            ROW(run_memory, 2, i, 201 * MS + i * MS, 40 * KIB, 40 * KIB, 40 * KIB, MIB, 2, 2, 0);
+    }
+    ROW(lost, 2, 300 * MS, 0, 5);
+    ROW(process_end, 1, 350 * MS, 0, 0);
+    end();
+}
+
+// Session 1 was loaded and never run, and ORT told where its nodes would go; 2 told nothing. Of
+// session 3 ORT assigned five nodes, of which the other branch of the If was never executed.
+void make_never_run(void)
+{
+    begin("never_run.ortl");
+    process_and_module();
+    load(1, 50 * MS, 20 * MS, "models/detector.onnx");
+    load(2, 70 * MS, 20 * MS, "models/tagger.onnx");
+    load(3, 90 * MS, 20 * MS, "models/chooser.onnx");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=" CPU "\nhardwareDeviceType=CPU\nassignedNodeCount=1226");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=OpenVINOExecutionProvider\nhardwareDeviceType=NPU\n"
+              "hardwareVendor=Intel\nassignedNodeCount=3");
+    ort_event(1, 60 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=OpenVINOExecutionProvider\nhardwareDeviceType=GPU\n"
+              "hardwareVendor=Intel\nassignedNodeCount=3");
+    ort_event(3, 100 * MS, 4, "EpDeviceUsage",
+              "executionProviderType=" CPU "\nhardwareDeviceType=CPU\nassignedNodeCount=5");
+    ROW(kernel, 1, 3, 1, 120 * MS, text("choose"), text("If"), 0, 11, text(CPU), 0, 1, 0);
+    ROW(kernel, 2, 3, 1, 120 * MS, text("choose/add"), text("Add"), 0, 11, text(CPU), 0, 1, 0);
+    for (int64_t i = 1; i <= 3; i++) {
+        int64_t at = 120 * MS + i * MS;
+        ROW(op, 2, 3, i, 101, at + 200 * US, 100 * US, 1, 0);
+        ROW(op, 1, 3, i, 101, at + 100 * US, 300 * US, 0, 0);
+        run(3, i, at, 500 * US, 0, 0);
+    }
+    ROW(process_end, 1, 350 * MS, 0, 0);
     end();
 }

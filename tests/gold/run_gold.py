@@ -86,7 +86,7 @@ SUMMARY_KEYS = {
                         "fragmentation_bytes", "fragmentation_share",
                         "fragmentation_at_peak_bytes", "fragmentation_at_peak_share",
                         "arena_grown_bytes", "arena_extensions", "allocated_bytes_per_run",
-                        "allocations_per_run", "run_peak_bytes", "growth", "source"],
+                        "allocations_per_run", "run_peak_bytes", "growth", "source", "notes"],
     "sessions.memory.allocated_bytes_per_run": ["mean", "p50", "max"],
     "sessions.memory.allocations_per_run": ["mean", "p50", "max"],
     "sessions.memory.growth": ["verdict", "bytes_per_run", "low", "high", "runs"],

@@ -346,6 +346,36 @@ def other_threads(checker):
     checker.true("some have made it grow", all_grown > 0)
 
 
+def overlapping(checker):
+    """RunAsync on several threads: what can't be assigned to a run is in the mean, and in nothing else"""
+    for version in ("1.20.1", "1.30.0"):
+        words = model_runner(version, RUNS, "--async", "--workers", 4, "--threads", 2, *CLS)
+        for attempt in range(20):  # until two runs were under way at once
+            name = "%s-%d" % (version, attempt)
+            timeline, _ = recorded(checker, name, words, "--alloc", "all")
+            rows = timeline.rows("run_memory")
+            if any(r["run"] == 0 and r["allocations"] for r in rows):
+                break
+        runs = len(timeline.rows("run"))
+        single = [r for r in timeline.rows("alloc") if r["action"] != RELEASED and r["session"] == 1 and
+                  not r["flags"] & LOADING and (r["run"] or r["flags"] & AMBIGUOUS)]
+        checker.equal(version + ": rows with and without a run are all that was allocated",
+                      (sum(r["allocations"] for r in rows), sum(r["allocated_bytes"] for r in rows)),
+                      (len(single), sum(r["bytes"] for r in single)))
+        memory = h.summary("%s/%s.ortl" % (checker.folder, name))["sessions"][0]["memory"]
+        for what, key in (("allocated_bytes", "allocated_bytes_per_run"),
+                          ("allocations", "allocations_per_run")):
+            mean = sum(r[what] for r in rows) / runs
+            told = memory[key]
+            checker.true("%s: %s: the mean is that of all" % (version, key),
+                         abs(told["mean"] - mean) <= 0.001, (told, mean))
+            checker.equal("%s: %s: no number of single runs" % (version, key),
+                          (told["p50"], told["max"]), (None, None))
+        checker.equal(version + ": the summary says why",
+                      (memory["run_peak_bytes"], ["overlapped" in note for note in memory["notes"]]),
+                      (None, [True]))
+
+
 def come_and_go(checker):
     """1200 sessions, more than arenas can be followed at once: none is missed, nothing is left"""
     for version in ("1.15.0", "1.23.2"):
@@ -387,7 +417,8 @@ def of_version(kind, version):
 TESTS = [of_version(as_ort_counts, v) for v in TOLD]
 TESTS += [of_version(every_allocation, v) for v in VERSIONS]
 TESTS += [of_version(by_the_program, v) for v in ("1.15.0", "1.20.1", "1.30.0")]
-TESTS += [without_arena, attached, put_back, crowded, other_threads, come_and_go, modes]
+TESTS += [without_arena, attached, put_back, crowded, other_threads, overlapping,
+          come_and_go, modes]
 
 if __name__ == "__main__":
     h.run_tests("test_alloc", TESTS)

@@ -61,6 +61,28 @@ def provider_rows(timeline):
     return inner, outer
 
 
+def check_submits(checker, name, trace, timeline):
+    """What a provider of a device does is over when it is submitted: file, text and JSON say so of its kernel alone."""
+    inner, outer = provider_rows(timeline)
+    checker.equal(name + ": the provider's name", (inner[0]["provider"], outer[0]["provider"]),
+                  ("CUDAExecutionProvider", "CPUExecutionProvider"))
+    checker.equal(name + ": whose times are of submissions", (inner[0]["submits"], outer[0]["submits"]), (1, 0))
+    ops = h.ask("ops", trace)
+    times = {"CUDAExecutionProvider": "submission", "CPUExecutionProvider": "execution"}
+    checker.equal(name + ": ops --json", {op["provider"]: op["time"] for op in ops["ops"]}, times)
+    checker.equal(name + ": ops --json of both", ops["all"]["time"], "mixed")
+    session = h.summary(trace)["sessions"][0]
+    checker.equal(name + ": summary --json", {op["provider"]: op["time"] for op in session["ops"]}, times)
+    checker.equal(name + ": placement", {p["provider"]: p["time"] for p in session["placement"]}, times)
+    checker.true(name + ": and a note", any("submission time" in note for note in session["ops_notes"]),
+                 session["ops_notes"])
+    for command, label in (("ops", "CUDA, submits"), ("summary", "submission time")):
+        text = h.ortscope(checker.folder, "%s-%s" % (command, name), command, trace).out
+        lines = [line for line in text.splitlines() if label in line]
+        checker.true("%s: %s as text" % (name, command), lines and not any("CPU, submits" in line for line in lines),
+                     text)
+
+
 def provider_dll(checker, version):
     """Kernels in a DLL of their own, as CUDA's are: the runtime that is there speaks for them."""
     size, runs = 10000 if version == "1.30.0" else 0, 5  # its allocator's functions are 1.30's
@@ -94,6 +116,7 @@ def provider_dll(checker, version):
     timeline, report = recorded(checker, "launched", command(), "--alloc", "all")
     checker.equal("it ran", report["computed"], runs)
     check("launched", timeline)
+    check_submits(checker, "launched", checker.folder + "/launched.ortl", timeline)
     checker.equal("nothing is said to be missing",
                   [row["message"] for row in timeline.rows("log") if "odd_provider" in row["message"]], [])
     target = Talking(checker, "target", command("wait"))
@@ -103,6 +126,7 @@ def provider_dll(checker, version):
     target.tell("go")
     checker.equal("attached: both end well", (target.finish(), collector.wait()), (0, 0))
     check("attached", h.load(trace))
+    check_submits(checker, "attached", trace, h.load(trace))
 
 
 def provider_of_which(checker):

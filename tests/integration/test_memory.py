@@ -96,6 +96,7 @@ def expected_memory(timeline, session, runs):
         "run_peak_bytes": max(row["peak_bytes"] for row in rows),
         "growth": growth,
         "source": "arena",
+        "notes": [],
     }
 
 

@@ -22,6 +22,12 @@ if(WIN32)
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_op_tables PRIVATE ${hookdll_src})
     target_link_libraries(test_op_tables PRIVATE hook_flags)
+    ortscope_test(test_shim_kernels
+                  SOURCES test_shim_kernels.c ${hookdll_src}/shim_kernels.c
+                          ${hookdll_src}/op_kernels.c ${hookdll_src}/xxh64.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_shim_kernels PRIVATE ${hookdll_src})
+    target_link_libraries(test_shim_kernels PRIVATE hook_flags)
     ortscope_test(test_op_owner SOURCES test_op_owner.c ${hookdll_src}/op_owner.c
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_op_owner PRIVATE ${hookdll_src})

@@ -72,6 +72,39 @@ static void test_matrix_products(void)
     UNKNOWN(two("MatMul", "", "8,4", "4"));
 }
 
+// B[N][blocks][bytes], scales, zero points: no dimension of B has to be K.
+static void test_products_with_packed_weights(void)
+{
+    KNOWN(2.0 * 7 * 4096 * 1024,
+          flops("MatMulNBits", "1,7,1024", "4096,32,16", "131072", "65536", "1,7,4096"));
+    KNOWN(2.0 * 2 * 4 * 8, two("MatMulNBits", "2,8", "9,4", "2,4"));
+    KNOWN(2.0 * 2 * 4 * 8, two("MatMulNBits", "2,8", NULL, "2,4"));
+    KNOWN(2.0 * 2 * 4 * 8, flops("MatMulBnb4", "2,8", "16", "1", NULL, "2,4"));
+    KNOWN(2.0 * 2 * 4 * 8, flops("MatMulFpQ4", "2,8", "40", "2", NULL, "2,4"));
+    UNKNOWN(two("MatMulNBits", NULL, "4096,32,16", "1,7,4096"));
+    UNKNOWN(two("MatMulNBits", "", "4096,32,16", "1,7,4096"));
+    TEST_ASSERT_TRUE(an_flops_has_formula("MatMulNBits"));
+}
+
+static void test_every_fused_or_quantised_form_has_its_formula(void)
+{
+    static const char *const convolutions[] = {"FusedConv",     "NchwcConv",   "NhwcConv",
+                                               "NhwcFusedConv", "ConvInteger", "DmlFusedConv"};
+    static const char *const products[] = {
+        "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
+        "GemmFastGelu",  "DmlFusedMatMul",       "FusedGemm",
+        "FusedMatMul",   "TransposeMatMul",      "FusedMatMulActivation",
+        "GemmFloat8",    "DmlFusedGemm"};
+    for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
+        KNOWN(2.0 * 4 * 10 * 6 * 3, two(convolutions[i], "1,6,12", "4,6,3", "1,4,10"));
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        KNOWN(2.0 * 2 * 4 * 8, two(products[i], "2,8", "8,4", "2,4"));
+    KNOWN(2.0 * 2 * 4 * 8, flops("QGemm", "2,8", "", "", "8,4", "2,4"));
+    KNOWN(2.0 * 32 * 24 * 8 * 2,
+          two("ConvTransposeWithDynamicPads", "1,32,24", "32,8,2", "1,8,48"));
+    KNOWN(2.0 * 32 * 24 * 8 * 2, two("DmlFusedConvTranspose", "1,32,24", "32,8,2", "1,8,48"));
+}
+
 static void test_products_that_may_be_transposed(void)
 {
     KNOWN(2.0 * 2 * 4 * 8, two("Gemm", "2,8", "8,4", "2,4"));
@@ -113,6 +146,8 @@ int main(void)
     RUN_TEST(test_convolutions);
     RUN_TEST(test_transposed_convolution);
     RUN_TEST(test_matrix_products);
+    RUN_TEST(test_products_with_packed_weights);
+    RUN_TEST(test_every_fused_or_quantised_form_has_its_formula);
     RUN_TEST(test_products_that_may_be_transposed);
     RUN_TEST(test_other_operators_and_hostile_shapes);
     return UNITY_END();

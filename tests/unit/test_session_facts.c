@@ -68,17 +68,55 @@ static void test_models_given_as_bytes_are_known_by_their_hash(void)
     TEST_ASSERT_EQUAL_UINT64(0, session(4)->repeats.loads);
 }
 
+static void seen(int64_t id, const char *model, const char *graph, const char *producer)
+{
+    ROW(session, id, 1, id, 100, 8, 0, TEXT(model), -1, 0, TEXT(graph), TEXT(producer), 0, 0, 0, 1);
+}
+
+static void event(int64_t of, int64_t level, const char *name, const char *fields)
+{
+    ROW(ort_event, 1, 5, of, 1, 1, level, TEXT(name), TEXT(fields));
+}
+
+// ORT's own events have the name of the file without its folder: encoder/model.onnx and
+// decoder/model.onnx are two models.
+static void test_models_seen_by_events_need_more_than_a_name(void)
+{
+    seen(1, "model.onnx", "encoder", "pytorch");
+    seen(2, "model.onnx", "decoder", "pytorch");
+    seen(3, "model.onnx", "encoder", "tf2onnx");
+    seen(4, "model.onnx", "encoder", "pytorch");
+    load(5, 5, 100, "model.onnx", 0);
+    load(6, 6, 100, "model.onnx", 0);
+    TEST_ASSERT_EQUAL_UINT64(2, session(1)->repeats.loads);
+    TEST_ASSERT_EQUAL_UINT64(2, session(4)->repeats.number);
+    TEST_ASSERT_EQUAL_UINT64(0, session(2)->repeats.loads);
+    TEST_ASSERT_EQUAL_UINT64(0, session(3)->repeats.loads);
+    TEST_ASSERT_EQUAL_UINT64(2, session(5)->repeats.loads); // by their paths
+}
+
+// What an exporter calls every graph tells nothing; the hashes of ORT 1.23 do.
+static void test_models_seen_by_events_are_told_apart_by_hashes(void)
+{
+    static const char first[] = "modelGraphHash=11\nmodelWeightHash=22\nx=1";
+    for (int64_t id = 1; id <= 4; id++)
+        seen(id, "model.onnx", "main_graph", "pytorch");
+    event(1, 4, "SessionCreation", first);
+    event(2, 4, "SessionCreation", "modelGraphHash=11\nmodelWeightHash=23");
+    event(3, 4, "SessionCreation", "modelGraphHash=112\nmodelWeightHash=2");
+    event(4, 4, "SessionCreation", first);
+    TEST_ASSERT_EQUAL_UINT64(2, session(1)->repeats.loads);
+    TEST_ASSERT_EQUAL_UINT64(2, session(4)->repeats.number);
+    TEST_ASSERT_EQUAL_UINT64(0, session(2)->repeats.loads);
+    TEST_ASSERT_EQUAL_UINT64(0, session(3)->repeats.loads);
+}
+
 static void test_failed_loads_and_sessions_from_before_do_not_count(void)
 {
     load(1, 1, 100, "m", 0);
     ROW(session, 2, 1, 2, 50, 0, 3, TEXT("m"), -1, 0, 0, 0, 0, 0, TEXT("gone"), 1);
     ROW(session, 3, 1, 3, 0, 7, 0, TEXT("m"), -1, 0, 0, 0, 0, 0, 0, 1);
     TEST_ASSERT_EQUAL_UINT64(0, session(1)->repeats.loads);
-}
-
-static void event(int64_t of, int64_t level, const char *name, const char *fields)
-{
-    ROW(ort_event, 1, 5, of, 1, 1, level, TEXT(name), TEXT(fields));
 }
 
 static void test_errors_among_events_are_messages(void)
@@ -128,6 +166,8 @@ int main(void)
     RUN_TEST(test_phases);
     RUN_TEST(test_first_and_later_loads_of_a_model);
     RUN_TEST(test_models_given_as_bytes_are_known_by_their_hash);
+    RUN_TEST(test_models_seen_by_events_need_more_than_a_name);
+    RUN_TEST(test_models_seen_by_events_are_told_apart_by_hashes);
     RUN_TEST(test_failed_loads_and_sessions_from_before_do_not_count);
     RUN_TEST(test_errors_among_events_are_messages);
     RUN_TEST(test_devices_of_providers);

@@ -171,18 +171,103 @@ static void test_what_runs_allocate(void)
     TEST_ASSERT_EQUAL_DOUBLE(890, f.run_peak_bytes);
 }
 
-// Runs that allocated nothing have no row; rows of no run belong to several.
-static void test_runs_that_allocate_nothing_count(void)
+static void four_runs(void)
 {
+    ROW(process, 1, 4242, 0, 0, 0, 0, 0);
+    ROW(process, 2, 4243, 0, 0, 0, 0, 0);
+    ROW(module, 1, 1, 0, 0, 0, 0, 0, 0);
+    ROW(session, 1, 1, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0);
     for (int i = 1; i <= 4; i++)
         ROW(run, 1, i, 1, i * 100, 50, 0, 0, 1, 0, 0);
     ROW(run_memory, 1, 2, 10, 600, 50, 300, 1000, 6, 1, 0);
-    ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
+}
+
+// Runs that allocated nothing have no row.
+static void test_runs_that_allocate_nothing_count(void)
+{
+    four_runs();
     an_memory_facts f = facts();
+    TEST_ASSERT_FALSE(f.shared);
+    TEST_ASSERT_EQUAL_UINT64(4, f.allocated->count);
     TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated->mean);
+    TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated_per_run);
     TEST_ASSERT_EQUAL_UINT64(0, cm_histogram_percentile(f.allocated, 500000));
     TEST_ASSERT_EQUAL_DOUBLE(1.5, f.allocations_per_run);
     TEST_ASSERT_EQUAL_DOUBLE(300, f.run_peak_bytes);
+}
+
+// Rows of no run belong to several: what each of them took nobody knows.
+static void test_runs_that_overlap_have_a_mean_only(void)
+{
+    four_runs();
+    ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
+    an_memory_facts f = facts();
+    TEST_ASSERT_TRUE(f.shared);
+    TEST_ASSERT_EQUAL_UINT64(0, f.allocated->count);
+    TEST_ASSERT_EQUAL_UINT64(0, f.allocations->count);
+    TEST_ASSERT_EQUAL_DOUBLE(1400, f.allocated_per_run); // (600 + 5000) / 4
+    TEST_ASSERT_EQUAL_DOUBLE(16.5, f.allocations_per_run);
+    TEST_ASSERT_FALSE(an_known(f.run_peak_bytes));
+    TEST_ASSERT_EQUAL_size_t(0, g_summary->sessions[0].run_peaks.count);
+}
+
+// RunAsync: everything happens on threads that are nobody's.
+static void test_overlapping_runs_without_a_row_of_their_own(void)
+{
+    for (int i = 1; i <= 4; i++)
+        ROW(run, 1, i, 1, i * 100, 50, 0, 0, 1, 0, 0);
+    ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
+    ROW(run_memory, 1, 0, 12, 1000, 50, 300, 1000, 4, 1, 0);
+    an_memory_facts f = facts();
+    TEST_ASSERT_EQUAL_DOUBLE(1500, f.allocated_per_run);
+    TEST_ASSERT_EQUAL_DOUBLE(16, f.allocations_per_run);
+    TEST_ASSERT_FALSE(an_known(f.run_peak_bytes));
+}
+
+static void test_memory_that_others_only_released_changes_nothing(void)
+{
+    four_runs();
+    ROW(run_memory, 1, 0, 11, 0, 5000, 0, 1000, 0, 7, 0);
+    an_memory_facts f = facts();
+    TEST_ASSERT_FALSE(f.shared);
+    TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated_per_run);
+    TEST_ASSERT_EQUAL_DOUBLE(300, f.run_peak_bytes);
+}
+
+// The rows of the other three may be among what was lost.
+static void test_runs_without_a_row_are_left_out_where_events_were_lost(void)
+{
+    four_runs();
+    ROW(lost, 1, 20, 0, 3);
+    an_memory_facts f = facts();
+    TEST_ASSERT_TRUE(f.lost);
+    TEST_ASSERT_EQUAL_UINT64(1, f.counted_runs);
+    TEST_ASSERT_EQUAL_UINT64(3, f.untold_runs);
+    TEST_ASSERT_EQUAL_UINT64(1, f.allocated->count);
+    TEST_ASSERT_EQUAL_DOUBLE(600, f.allocated_per_run);
+    TEST_ASSERT_EQUAL_DOUBLE(6, f.allocations_per_run);
+}
+
+static void test_overlapping_runs_of_which_events_were_lost_have_no_mean(void)
+{
+    four_runs();
+    ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
+    ROW(lost, 0, 20, 4, 3); // of any process
+    an_memory_facts f = facts();
+    TEST_ASSERT_TRUE(f.shared && f.lost);
+    TEST_ASSERT_FALSE(an_known(f.allocated_per_run));
+    TEST_ASSERT_FALSE(an_known(f.allocations_per_run));
+}
+
+// Nor do events of the kernel, which Windows loses.
+static void test_events_lost_elsewhere_change_nothing(void)
+{
+    four_runs();
+    ROW(lost, 2, 20, 0, 3);
+    ROW(lost, 0, 20, 8, 3);
+    an_memory_facts f = facts();
+    TEST_ASSERT_FALSE(f.lost);
+    TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated_per_run);
 }
 
 // Told after creation, after runs, and before the release.
@@ -282,6 +367,12 @@ int main(void)
     RUN_TEST(test_held_in_use_peak_and_fragmentation);
     RUN_TEST(test_what_runs_allocate);
     RUN_TEST(test_runs_that_allocate_nothing_count);
+    RUN_TEST(test_runs_that_overlap_have_a_mean_only);
+    RUN_TEST(test_overlapping_runs_without_a_row_of_their_own);
+    RUN_TEST(test_memory_that_others_only_released_changes_nothing);
+    RUN_TEST(test_runs_without_a_row_are_left_out_where_events_were_lost);
+    RUN_TEST(test_overlapping_runs_of_which_events_were_lost_have_no_mean);
+    RUN_TEST(test_events_lost_elsewhere_change_nothing);
     RUN_TEST(test_states_that_follow_no_run);
     RUN_TEST(test_run_that_makes_an_arena_grow_lately);
     RUN_TEST(test_arena_extended_lately_while_counted_use_is_steady);

@@ -46,8 +46,25 @@ static void write_run(cm_out *out, const an_memory_facts *f)
             cm_out_printf(out, " (at most %s)", vw_byte_text((double)f->allocated->max).text);
     } else {
         cm_format_number(count, sizeof count, f->allocations_per_run, 1);
-        cm_out_printf(out, "%s allocations a run", count);
+        if (an_known(f->allocated_per_run))
+            cm_out_printf(out, "%s in ", vw_byte_text(f->allocated_per_run).text);
+        cm_out_printf(out, "%s allocations a run%s", count, f->shared ? ", in the mean" : "");
     }
+}
+
+// Why the numbers of a run are less than usual; empty: they are not.
+static void explain(char *text, size_t size, const an_memory_facts *f)
+{
+    char told[32], all[32];
+    text[0] = '\0';
+    if (f->shared)
+        snprintf(text, size, "runs overlapped%s: what each of them allocated is not known",
+                 f->lost ? ", events were lost" : "");
+    if (!f->untold_runs)
+        return;
+    cm_format_count(told, sizeof told, f->counted_runs);
+    cm_format_count(all, sizeof all, f->counted_runs + f->untold_runs);
+    snprintf(text, size, "events were lost: %s of %s runs told what they allocated", told, all);
 }
 
 static void write_growth(vw_io *io, const an_growth *g)
@@ -86,6 +103,7 @@ static void write_samples(cm_out *out, const an_batch *b)
 void vw_session_memory_text(vw_io *io, const an_session *n)
 {
     an_memory_facts f;
+    char why[128];
     if (!n->memory)
         return;
     an_memory_get(n->memory, &f);
@@ -97,6 +115,9 @@ void vw_session_memory_text(vw_io *io, const an_session *n)
     }
     write_growth(io, &f.growth);
     cm_out_char(&io->out, '\n');
+    explain(why, sizeof why, &f);
+    if (why[0])
+        cm_out_printf(&io->out, "  (%s)\n", why);
     if (n->batch_count == 1) // else the table of batch sizes tells
         write_samples(&io->out, &n->batches[0]);
 }
@@ -126,6 +147,17 @@ static void json_growth(cm_json *j, const an_growth *g, bool known)
     cm_json_end(j);
 }
 
+static void json_notes(cm_json *j, const an_memory_facts *f)
+{
+    char why[128];
+    explain(why, sizeof why, f);
+    cm_json_key(j, "notes");
+    cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    if (why[0])
+        cm_json_string(j, why);
+    cm_json_end(j);
+}
+
 void vw_session_memory_json(cm_json *j, const an_session *n)
 {
     an_memory_facts f = {.held_bytes = NAN,
@@ -137,6 +169,7 @@ void vw_session_memory_json(cm_json *j, const an_session *n)
                          .unused_at_peak_share = NAN,
                          .grown_bytes = NAN,
                          .extensions = NAN,
+                         .allocated_per_run = NAN,
                          .allocations_per_run = NAN,
                          .run_peak_bytes = NAN,
                          .growth = {.bytes_per_run = NAN, .low = NAN, .high = NAN}};
@@ -155,10 +188,11 @@ void vw_session_memory_json(cm_json *j, const an_session *n)
     cm_json_key_number(j, "fragmentation_at_peak_share", f.unused_at_peak_share, 6);
     cm_json_key_number(j, "arena_grown_bytes", f.grown_bytes, 0);
     cm_json_key_number(j, "arena_extensions", f.extensions, 0);
-    json_spread(j, "allocated_bytes_per_run", f.allocated, (double)NAN);
+    json_spread(j, "allocated_bytes_per_run", f.allocated, f.allocated_per_run);
     json_spread(j, "allocations_per_run", f.allocations, f.allocations_per_run);
     cm_json_key_number(j, "run_peak_bytes", f.run_peak_bytes, 0);
     json_growth(j, &f.growth, known);
     cm_json_key_text(j, "source", known ? an_memory_source_name(f.source) : NULL);
+    json_notes(j, &f);
     cm_json_end(j);
 }

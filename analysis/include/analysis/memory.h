@@ -15,6 +15,9 @@
 //   warming: use still rises, but less than half as fast as before, or it does not rise and the
 //   arenas were still extended in the later half.
 //   steady: neither. too few: less than 20 runs were seen.
+// - allocated by a run: of all runs, those without a row with 0. Where runs overlapped and a part
+//   has no run (rows of run 0), only the mean is known: all that was allocated by all runs. Where
+//   events were lost, runs without a row are left out: theirs may be lost.
 #pragma once
 
 #include "common/histogram.h"
@@ -45,8 +48,12 @@ typedef struct an_memory_facts {
     double held_bytes, in_use_bytes, peak_bytes;
     double unused_bytes, unused_share, unused_at_peak_bytes, unused_at_peak_share;
     double grown_bytes, extensions, shrinks; // of the arenas, since the capture saw them first
-    const cm_histogram *allocated;           // bytes of each run; empty: not counted
-    const cm_histogram *allocations;         // number of each run; empty: not counted
+    bool shared;                             // runs overlapped: only means are known
+    bool lost;                               // events of the process are missing
+    uint64_t counted_runs, untold_runs;      // with a row; left out for want of one
+    const cm_histogram *allocated;           // bytes of each run; empty: not counted, or shared
+    const cm_histogram *allocations;         // number of each run, the same
+    double allocated_per_run;                // mean
     double allocations_per_run;              // mean, also from what the arenas tell
     double run_peak_bytes;                   // most that one run had at once
     an_growth growth;
@@ -59,8 +66,11 @@ void an_memory_destroy(an_memory *m); // NULL is fine
 cm_status an_memory_add_state(an_memory *m, const tm_block *block, size_t row);
 cm_status an_memory_add_run(an_memory *m, const tm_block *block, size_t row);
 
-// After the last row. `runs`: of the session; those without a row have allocated nothing.
-cm_status an_memory_finish(an_memory *m, uint64_t runs);
+// Some of what was allocated has no run, so far.
+bool an_memory_is_shared(const an_memory *m);
+
+// After the last row. `runs`: of the session. `lost`: events of its process are missing.
+cm_status an_memory_finish(an_memory *m, uint64_t runs, bool lost);
 void an_memory_get(const an_memory *m, an_memory_facts *out);
 
 // Bytes in use after the runs, in their order, neighbours put together. Returns how many there are.

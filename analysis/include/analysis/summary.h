@@ -72,10 +72,13 @@ typedef struct an_shape_use {
 // Parts of a session's creation, -1: not told.
 typedef struct an_loading {
     int64_t read_ns, optimise_ns, kernels_ns;
-    int64_t source; // who told them, as in phase rows
+    int64_t source;      // who told them, as in phase rows
+    uint64_t event_hash; // of the model as ORT's own event tells it, 0: it does not
 } an_loading;
 
-// The same model loaded several times: same path, or given as bytes with the same hash.
+// The same model loaded several times: same path, or given as bytes with the same hash. Seen by
+// ORT's own events only, of which most name the file without its folder: same name, graph, producer
+// and hash.
 typedef struct an_repeats {
     uint64_t loads;  // 0: it was loaded once only
     uint64_t number; // of this session among them, by time, from 1
@@ -124,6 +127,7 @@ typedef struct an_process {
     char *program;
     bool ended;
     int64_t end_ns, end_reason, exit_code;
+    bool lost_events;
 } an_process;
 
 typedef struct an_module {
@@ -179,6 +183,8 @@ typedef struct an_summary {
     size_t device_count, device_capacity;
     uint64_t lost[AN_LOST_CAUSES];
     uint64_t lost_total;
+    bool lost_of_hooks; // what the hooks told is among it
+    bool lost_of_any;   // the same, and the file does not say of which process
     int64_t end_ns;
     double flops;                 // of all runs; NAN as in an_session
     size_t shape_uses;            // of all sessions, against AN_MAX_SHAPES

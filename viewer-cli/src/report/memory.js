@@ -70,6 +70,13 @@ function memorySection(n, extra) {
             `at most ${fmtBytes(m.allocated_bytes_per_run.max)}`,
             'allocated',
           ],
+          !known(m.allocated_bytes_per_run.p50) &&
+            known(m.allocated_bytes_per_run.mean) && [
+              'Allocated by a run',
+              byteParts(m.allocated_bytes_per_run.mean),
+              'in the mean',
+              'allocated',
+            ],
           known(m.allocations_per_run.mean) && [
             'Allocations a run',
             [digits(m.allocations_per_run.mean), ''],
@@ -79,6 +86,7 @@ function memorySection(n, extra) {
         ],
         true,
       ),
+      (m.notes || []).map((note) => h('p', { class: 'note' }, `${note[0].toUpperCase()}${note.slice(1)}.`)),
       series && series.ms.length > 1
         ? [
             memoryChart(series),

@@ -104,7 +104,13 @@ function opsWords(n) {
   const placed = (n.placement || []).map(
     (p) => `${fmtCount(p.nodes)} on ${shortProvider(p.provider)} (${fmtPercent(p.share)} of the time)`,
   );
-  return `${plural(n.ops.length, 'node')} of ${plural(types.length, 'type')} took ${fmtUs(time)} in ${plural(n.ops_runs, 'run')}; ${placed.join(', ')}.`;
+  return `${plural(n.ops.length, 'executed node')} of ${plural(types.length, 'type')} took ${fmtUs(time)} in ${plural(n.ops_runs, 'run')}; ${placed.join(', ')}.`;
+}
+
+function assignedWords(n) {
+  const told = (n.provider_devices || []).filter((d) => d.provider && known(d.nodes));
+  const words = [...new Set(told.map((d) => `${plural(d.nodes, 'node')} to ${shortProvider(d.provider)}`))];
+  return words.length ? ` ONNX Runtime assigned ${words.join(', ')}.` : '';
 }
 
 function operatorsSection(n, colors) {
@@ -113,7 +119,7 @@ function operatorsSection(n, colors) {
       'operators',
       'Operators',
       null,
-      card('', null, null, h('p', { class: 'empty' }, 'No operators of this session’s runs were recorded.')),
+      card('', null, null, h('p', { class: 'empty' }, `No operators of this session’s runs were recorded.${assignedWords(n)}`)),
     );
   const body = h('div', {});
   const count = h('span', { class: 'muted', id: 'op-count', 'aria-live': 'polite' });
