@@ -33,8 +33,8 @@ struct an_memory {
     int64_t grown; // what runs made the arenas take from the system
     bool live_known;
     uint64_t counted_runs, runs, untold_runs;
-    bool shared, lost;                       // as in an_memory_facts
-    double shared_bytes, shared_allocations; // of no run; NAN: not known
+    bool overlapped, lost;                     // as in an_memory_facts
+    double runless_bytes, runless_allocations; // of no run; NAN: not known
     cm_histogram allocated, allocations, run_peak;
     an_growth growth;
 };
@@ -147,13 +147,13 @@ static double known(int64_t value)
 }
 
 // Of several runs, whose is not known. What they only released changes no number of ours.
-static void add_shared(an_memory *m, int64_t bytes, int64_t allocations)
+static void add_runless(an_memory *m, int64_t bytes, int64_t allocations)
 {
     if (bytes == 0 && allocations == 0)
         return;
-    m->shared = true;
-    m->shared_bytes += known(bytes);
-    m->shared_allocations += known(allocations);
+    m->overlapped = true;
+    m->runless_bytes += known(bytes);
+    m->runless_allocations += known(allocations);
 }
 
 cm_status an_memory_add_run(an_memory *m, const tm_block *b, size_t row)
@@ -164,7 +164,7 @@ cm_status an_memory_add_run(an_memory *m, const tm_block *b, size_t row)
     int64_t bytes = b->columns[TM_run_memory_allocated_bytes][row];
     int64_t allocations = b->columns[TM_run_memory_allocations][row];
     if (run <= 0) {
-        add_shared(m, bytes, allocations);
+        add_runless(m, bytes, allocations);
         return CM_OK;
     }
     m->counted_runs++;
@@ -185,16 +185,16 @@ cm_status an_memory_add_run(an_memory *m, const tm_block *b, size_t row)
 
 // ----------------------------------------------------------------------------------------- growth
 
-bool an_memory_is_shared(const an_memory *m)
+bool an_memory_overlapped(const an_memory *m)
 {
-    return m->shared;
+    return m->overlapped;
 }
 
 // Runs that allocated nothing have no row. Neither has one whose row was lost, or one all of whose
 // allocations may be others': nothing is made up for them.
 static void add_empty_runs(an_memory *m, uint64_t runs)
 {
-    if (m->counted_runs == 0 || m->counted_runs >= runs || m->shared)
+    if (m->counted_runs == 0 || m->counted_runs >= runs || m->overlapped)
         return;
     if (m->lost) {
         m->untold_runs = runs - m->counted_runs;
@@ -273,19 +273,19 @@ static double not_below_0(double value)
 static const cm_histogram nothing; // of single runs, where they can't be told apart
 
 // Of all runs together where single ones can't be told apart: right only if every row is there.
-static double mean_of(const an_memory *m, const cm_histogram *h, double shared)
+static double mean_of(const an_memory *m, const cm_histogram *h, double runless)
 {
-    if (!m->shared)
+    if (!m->overlapped)
         return h->count ? h->mean : (double)NAN;
     bool whole = !m->lost && m->runs >= m->counted_runs && h->count == m->counted_runs;
-    return whole && m->runs ? ((double)h->sum + shared) / (double)m->runs : (double)NAN;
+    return whole && m->runs ? ((double)h->sum + runless) / (double)m->runs : (double)NAN;
 }
 
 void an_memory_get(const an_memory *m, an_memory_facts *out)
 {
     totals t = add_up(m);
-    bool arenas = m->arena_count > 0, whole = m->run_peak.count && !m->shared;
-    double allocations = mean_of(m, &m->allocations, m->shared_allocations);
+    bool arenas = m->arena_count > 0, whole = m->run_peak.count && !m->overlapped;
+    double allocations = mean_of(m, &m->allocations, m->runless_allocations);
     if (!arenas)
         t = (totals){
             NAN, m->live_known ? (double)m->live : (double)NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
@@ -305,13 +305,13 @@ void an_memory_get(const an_memory *m, an_memory_facts *out)
         .grown_bytes = t.grown,
         .extensions = t.extensions,
         .shrinks = t.shrinks,
-        .shared = m->shared,
+        .overlapped = m->overlapped,
         .lost = m->lost,
         .untold_runs = m->untold_runs,
         .counted_runs = m->counted_runs,
-        .allocated = m->shared ? &nothing : &m->allocated,
-        .allocations = m->shared ? &nothing : &m->allocations,
-        .allocated_per_run = mean_of(m, &m->allocated, m->shared_bytes),
+        .allocated = m->overlapped ? &nothing : &m->allocated,
+        .allocations = m->overlapped ? &nothing : &m->allocations,
+        .allocated_per_run = mean_of(m, &m->allocated, m->runless_bytes),
         .allocations_per_run = !__builtin_isnan(allocations) ? allocations
                                : t.runs > 0                  ? t.allocations / t.runs
                                                              : (double)NAN,

@@ -302,7 +302,7 @@ cm_status an_session_finish(const an_summary *summary, an_session *s)
         qsort(s->shapes, s->shape_count, sizeof *s->shapes, by_use);
     if (!s->memory)
         return CM_OK;
-    if (an_memory_is_shared(s->memory))
+    if (an_memory_overlapped(s->memory))
         forget_peaks(s);
     return an_memory_finish(s->memory, s->runs, an_losses_of(summary, s));
 }

@@ -262,7 +262,7 @@ int main(void)
     make_edges();
     make_memory();
     make_odd_memory();
-    make_shared_memory();
+    make_overlapping_memory();
     make_never_run();
     make_counters();
     make_diff();

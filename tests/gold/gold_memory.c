@@ -148,9 +148,9 @@ void make_odd_memory(void)
 
 // Session 1 overlaps with itself: what its runs allocated has no run, but for one part. Session 2
 // is in another process, of which events were lost: run 3 may have had a row.
-void make_shared_memory(void)
+void make_overlapping_memory(void)
 {
-    begin("shared_memory.ortl");
+    begin("overlapping_memory.ortl");
     process_and_module();
     ROW(process, 2, 4300, 4242, 1 * MS, 2, text("worker.exe"), 0);
     ROW(module, 2, 2, 31 * MS, text("C:\\app\\onnxruntime.dll"), text("1.23.2"), 0, 41, 0);

@@ -187,7 +187,7 @@ static void test_runs_that_allocate_nothing_count(void)
 {
     four_runs();
     an_memory_facts f = facts();
-    TEST_ASSERT_FALSE(f.shared);
+    TEST_ASSERT_FALSE(f.overlapped);
     TEST_ASSERT_EQUAL_UINT64(4, f.allocated->count);
     TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated->mean);
     TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated_per_run);
@@ -202,7 +202,7 @@ static void test_runs_that_overlap_have_a_mean_only(void)
     four_runs();
     ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
     an_memory_facts f = facts();
-    TEST_ASSERT_TRUE(f.shared);
+    TEST_ASSERT_TRUE(f.overlapped);
     TEST_ASSERT_EQUAL_UINT64(0, f.allocated->count);
     TEST_ASSERT_EQUAL_UINT64(0, f.allocations->count);
     TEST_ASSERT_EQUAL_DOUBLE(1400, f.allocated_per_run); // (600 + 5000) / 4
@@ -229,7 +229,7 @@ static void test_memory_that_others_only_released_changes_nothing(void)
     four_runs();
     ROW(run_memory, 1, 0, 11, 0, 5000, 0, 1000, 0, 7, 0);
     an_memory_facts f = facts();
-    TEST_ASSERT_FALSE(f.shared);
+    TEST_ASSERT_FALSE(f.overlapped);
     TEST_ASSERT_EQUAL_DOUBLE(150, f.allocated_per_run);
     TEST_ASSERT_EQUAL_DOUBLE(300, f.run_peak_bytes);
 }
@@ -254,7 +254,7 @@ static void test_overlapping_runs_of_which_events_were_lost_have_no_mean(void)
     ROW(run_memory, 1, 0, 11, 5000, 50, 300, 1000, 60, 1, 0);
     ROW(lost, 0, 20, 4, 3); // of any process
     an_memory_facts f = facts();
-    TEST_ASSERT_TRUE(f.shared && f.lost);
+    TEST_ASSERT_TRUE(f.overlapped && f.lost);
     TEST_ASSERT_FALSE(an_known(f.allocated_per_run));
     TEST_ASSERT_FALSE(an_known(f.allocations_per_run));
 }

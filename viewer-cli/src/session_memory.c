@@ -48,7 +48,7 @@ static void write_run(cm_out *out, const an_memory_facts *f)
         cm_format_number(count, sizeof count, f->allocations_per_run, 1);
         if (an_known(f->allocated_per_run))
             cm_out_printf(out, "%s in ", vw_byte_text(f->allocated_per_run).text);
-        cm_out_printf(out, "%s allocations a run%s", count, f->shared ? ", in the mean" : "");
+        cm_out_printf(out, "%s allocations a run%s", count, f->overlapped ? ", in the mean" : "");
     }
 }
 
@@ -57,7 +57,7 @@ static void explain(char *text, size_t size, const an_memory_facts *f)
 {
     char told[32], all[32];
     text[0] = '\0';
-    if (f->shared)
+    if (f->overlapped)
         snprintf(text, size, "runs overlapped%s: what each of them allocated is not known",
                  f->lost ? ", events were lost" : "");
     if (!f->untold_runs)

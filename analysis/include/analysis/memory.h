@@ -48,14 +48,14 @@ typedef struct an_memory_facts {
     double held_bytes, in_use_bytes, peak_bytes;
     double unused_bytes, unused_share, unused_at_peak_bytes, unused_at_peak_share;
     double grown_bytes, extensions, shrinks; // of the arenas, since the capture saw them first
-    bool shared;                             // runs overlapped: only means are known
+    bool overlapped;                         // runs overlapped: only means are known
     bool lost;                               // events of the process are missing
     uint64_t counted_runs, untold_runs;      // with a row; left out for want of one
-    const cm_histogram *allocated;           // bytes of each run; empty: not counted, or shared
-    const cm_histogram *allocations;         // number of each run, the same
-    double allocated_per_run;                // mean
-    double allocations_per_run;              // mean, also from what the arenas tell
-    double run_peak_bytes;                   // most that one run had at once
+    const cm_histogram *allocated;   // bytes of each run; empty: not counted, or they overlapped
+    const cm_histogram *allocations; // number of each run, the same
+    double allocated_per_run;        // mean
+    double allocations_per_run;      // mean, also from what the arenas tell
+    double run_peak_bytes;           // most that one run had at once
     an_growth growth;
 } an_memory_facts;
 
@@ -67,7 +67,7 @@ cm_status an_memory_add_state(an_memory *m, const tm_block *block, size_t row);
 cm_status an_memory_add_run(an_memory *m, const tm_block *block, size_t row);
 
 // Some of what was allocated has no run, so far.
-bool an_memory_is_shared(const an_memory *m);
+bool an_memory_overlapped(const an_memory *m);
 
 // After the last row. `runs`: of the session. `lost`: events of its process are missing.
 cm_status an_memory_finish(an_memory *m, uint64_t runs, bool lost);
