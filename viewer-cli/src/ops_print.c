@@ -57,10 +57,8 @@ static void write_head(vw_io *io, const vw_ops *v)
         vw_style_off(io, VW_BAD);
         cm_out_char(out, '\n');
     }
-    if (all->ambiguous) {
-        count_text(out, all->ambiguous, "execution", "executions");
-        cm_out_text(out, " of runs in parallel could not be assigned to one of them\n");
-    }
+    if (all->ambiguous)
+        cm_out_printf(out, "%s\n", vw_runless_ops(all->ambiguous, "").text);
 }
 
 typedef enum column {
