@@ -262,6 +262,7 @@ int main(void)
     make_edges();
     make_memory();
     make_odd_memory();
+    make_shared_memory();
     make_counters();
     make_diff();
     make_generation();

@@ -32,6 +32,7 @@ void make_edges(void);
 // Files with memory, loading and ORT's own events, in gold_memory.c.
 void make_memory(void);
 void make_odd_memory(void);
+void make_shared_memory(void);
 
 // A file with counters, in gold_counters.c.
 void make_counters(void);

@@ -79,7 +79,8 @@ function memorySection(n, extra) {
         ],
         true,
       ),
-      series && series.ms.length > 1
+      (m.notes || []).map((note) => h('p', { class: 'note' }, `${note}.`)),
+      known(m.arena_bytes) && series && series.ms.length > 1
         ? [
             memoryChart(series),
             h(
