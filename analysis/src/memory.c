@@ -33,7 +33,7 @@ struct an_memory {
     int64_t grown; // what runs made the arenas take from the system
     bool live_known;
     uint64_t counted_runs, runs, untold_runs;
-    bool overlapped, lost;                     // as in an_memory_facts
+    bool shared, overlapped, lost;             // as in an_memory_facts
     double runless_bytes, runless_allocations; // of no run; NAN: not known
     cm_histogram allocated, allocations, run_peak;
     an_growth growth;
@@ -232,6 +232,23 @@ cm_status an_memory_finish(an_memory *m, uint64_t runs, bool lost)
     return CM_OK;
 }
 
+size_t an_memory_arena_count(const an_memory *m)
+{
+    return m->arena_count;
+}
+
+int64_t an_memory_arena(const an_memory *m, size_t place)
+{
+    return m->arenas[place].id;
+}
+
+void an_memory_leave(an_memory *m, size_t place)
+{
+    m->arenas[place] = m->arenas[--m->arena_count];
+    m->shared = true;
+    m->growth = (an_growth){.bytes_per_run = NAN, .low = NAN, .high = NAN};
+}
+
 // -------------------------------------------------------------------------------------- questions
 
 // Of all arenas; NAN as soon as one does not tell.
@@ -286,15 +303,16 @@ void an_memory_get(const an_memory *m, an_memory_facts *out)
     totals t = add_up(m);
     bool arenas = m->arena_count > 0, whole = m->run_peak.count && !m->overlapped;
     double allocations = mean_of(m, &m->allocations, m->runless_allocations);
+    double live = m->live_known && !m->shared ? (double)m->live : (double)NAN;
     if (!arenas)
-        t = (totals){
-            NAN, m->live_known ? (double)m->live : (double)NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+        t = (totals){NAN, live, NAN, NAN, NAN, NAN, NAN, NAN, 0};
     double unused = not_below_0(t.held - t.in_use), at_peak = not_below_0(t.held_at_peak - t.peak);
     *out = (an_memory_facts){
-        .source = !arenas          ? AN_MEMORY_COUNTED
-                  : m->source == 1 ? AN_MEMORY_STATS
-                                   : AN_MEMORY_ARENA,
+        .source = !arenas && !m->shared ? AN_MEMORY_COUNTED
+                  : m->source == 1      ? AN_MEMORY_STATS
+                                        : AN_MEMORY_ARENA,
         .arenas = m->arena_count,
+        .shared = m->shared,
         .held_bytes = t.held,
         .in_use_bytes = t.in_use,
         .peak_bytes = t.peak,
@@ -313,7 +331,7 @@ void an_memory_get(const an_memory *m, an_memory_facts *out)
         .allocations = m->overlapped ? &nothing : &m->allocations,
         .allocated_per_run = mean_of(m, &m->allocated, m->runless_bytes),
         .allocations_per_run = !__builtin_isnan(allocations) ? allocations
-                               : t.runs > 0                  ? t.allocations / t.runs
+                               : t.runs > 0 && !m->shared    ? t.allocations / t.runs
                                                              : (double)NAN,
         .run_peak_bytes = whole ? (double)m->run_peak.max : (double)NAN,
         .growth = m->growth,
@@ -336,6 +354,8 @@ size_t an_memory_course(const an_memory *m, double out[AN_MEMORY_COURSE])
 {
     _Static_assert(AN_MEMORY_COURSE >= AN_TREND_POINTS, "every point has its place");
     const an_trend *t = m->states.rows ? &m->states : &m->counted;
+    if (m->shared)
+        return 0; // it ends where the sharing begins
     for (size_t i = 0; i < t->count; i++)
         out[i] = not_below_0(t->points[i].value);
     return t->count;

@@ -30,8 +30,8 @@ cm_status an_ops_add_kernel_shapes(an_ops *o, const tm_block *b)
     return CM_OK;
 }
 
-// Inputs that were bound before we came have the number 0, in rows of kernel_shape too. In a run
-// without binding it means that they were lost, and may be any.
+// Inputs that were bound before we came have the number 0, in rows of kernel_shape too, whichever
+// binding it was. In a run without binding it means that they were lost, and may be any.
 static int64_t inputs_of_row(const tm_block *b, size_t row)
 {
     int64_t inputs = b->columns[TM_run_inputs][row];
@@ -39,11 +39,25 @@ static int64_t inputs_of_row(const tm_block *b, size_t row)
     return told ? inputs : NOT_KNOWN;
 }
 
+// Several bindings, of several batch sizes perhaps, have the number 0 in common: only what came out
+// tells them apart.
+static cm_status add_bound_outputs(an_ops *o, int64_t session, int64_t outputs)
+{
+    size_t now = outputs > 0 ? (size_t)outputs : 0, before;
+    bool any = cm_map_find(&o->bound_outputs, session, &before);
+    if (any && before == now)
+        return CM_OK;
+    return cm_map_put(&o->bound_outputs, session, any ? 0 : now) ? CM_OK : an_no_memory();
+}
+
 cm_status an_ops_add_run_inputs(an_ops *o, const tm_block *b)
 {
-    for (size_t row = 0; row < b->row_count; row++)
-        CM_TRY(an_run_ranges_add(&o->inputs_of_runs, b->columns[TM_run_session][row],
-                                 b->columns[TM_run_run][row], inputs_of_row(b, row)));
+    for (size_t row = 0; row < b->row_count; row++) {
+        int64_t session = b->columns[TM_run_session][row], inputs = inputs_of_row(b, row);
+        if (inputs == 0)
+            CM_TRY(add_bound_outputs(o, session, b->columns[TM_run_outputs][row]));
+        CM_TRY(an_run_ranges_add(&o->inputs_of_runs, session, b->columns[TM_run_run][row], inputs));
+    }
     return CM_OK;
 }
 
@@ -72,6 +86,13 @@ void an_ops_prepare_flops(an_ops *o)
     }
 }
 
+// Whether the inputs with the number 0 were the same in all runs that have it.
+static bool bound_the_same(const an_ops *o, int64_t session)
+{
+    size_t outputs;
+    return cm_map_find(&o->bound_outputs, session, &outputs) && outputs > 0;
+}
+
 static int64_t inputs_of_run(an_ops *o, int64_t session, int64_t run)
 {
     if (run == o->inputs_run && session == o->inputs_session)
@@ -80,6 +101,8 @@ static int64_t inputs_of_run(an_ops *o, int64_t session, int64_t run)
     o->inputs_session = session;
     o->inputs_run = run;
     o->inputs_id = found ? found->value : NOT_KNOWN;
+    if (o->inputs_id == 0 && !bound_the_same(o, session))
+        o->inputs_id = NOT_KNOWN;
     return o->inputs_id;
 }
 

@@ -45,6 +45,7 @@ void an_ops_destroy(an_ops *o)
     cm_map_deinit(&o->cell_by_key);
     cm_map_deinit(&o->text_by_id);
     cm_map_deinit(&o->type_by_class);
+    cm_map_deinit(&o->bound_outputs);
     an_nesting_deinit(&o->nesting);
     an_shapes_deinit(&o->shapes);
     an_run_ranges_deinit(&o->runs_with_ops);

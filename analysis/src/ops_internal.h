@@ -82,6 +82,7 @@ struct an_ops {
     size_t kernel_shape_count, kernel_shape_capacity;
     bool shapes_ready;
     an_run_ranges inputs_of_runs;
+    cm_map bound_outputs; // of each session's runs with inputs bound before we came; 0: different
     int64_t inputs_session, inputs_run, inputs_id; // the last answer
 };
 

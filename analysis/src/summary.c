@@ -9,6 +9,7 @@
 #include "messages.h"
 #include "session_stats.h"
 #include "summary_join.h"
+#include "summary_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,9 +59,12 @@ void an_summary_destroy(an_summary *s)
     an_summary_forget_join(s);
     cm_map_deinit(&s->session_by_id);
     cm_map_deinit(&s->process_by_id);
+    cm_map_deinit(&s->shared_by_id);
+    cm_map_deinit(&s->session_ends);
     free(s->sessions);
     free(s->processes);
     free(s->modules);
+    free(s->shared);
     free(s->damage);
     free(s);
 }
@@ -179,34 +183,6 @@ static cm_status add_overhead(an_summary *s, const tm_reader *r, const tm_block 
     return CM_OK;
 }
 
-// NULL: no memory.
-static an_memory *memory_of(an_summary *s, int64_t session)
-{
-    an_session *n = an_summary_session(s, session);
-    if (n && !n->memory)
-        (void)an_memory_create(&n->memory);
-    return n ? n->memory : NULL;
-}
-
-static cm_status add_memory(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
-{
-    (void)r;
-    int64_t session = b->columns[TM_memory_session][row];
-    an_memory *m = session ? memory_of(s, session) : NULL;
-    return m ? an_memory_add_state(m, b, row) : session ? an_no_memory() : CM_OK;
-}
-
-static cm_status add_run_memory(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
-{
-    (void)r;
-    int64_t session = b->columns[TM_run_memory_session][row];
-    an_memory *m = session ? memory_of(s, session) : NULL;
-    if (!m)
-        return session ? an_no_memory() : CM_OK;
-    CM_TRY(an_session_add_run_memory(s, an_summary_session(s, session), b, row));
-    return an_memory_add_run(m, b, row);
-}
-
 static cm_status add_phase(an_summary *s, const tm_reader *r, const tm_block *b, size_t row)
 {
     (void)r;
@@ -220,12 +196,19 @@ static cm_status add_phase(an_summary *s, const tm_reader *r, const tm_block *b,
 typedef cm_status (*add_row_fn)(an_summary *, const tm_reader *, const tm_block *, size_t row);
 
 static const add_row_fn add_row[TM_KIND_COUNT] = {
-    [TM_KIND_process] = add_process, [TM_KIND_process_end] = add_process_end,
-    [TM_KIND_module] = add_module,   [TM_KIND_session] = add_session,
-    [TM_KIND_run] = add_run,         [TM_KIND_log] = an_messages_add_log,
-    [TM_KIND_lost] = an_losses_add,  [TM_KIND_overhead] = add_overhead,
-    [TM_KIND_phase] = add_phase,     [TM_KIND_ort_event] = an_messages_add_event,
-    [TM_KIND_memory] = add_memory,   [TM_KIND_run_memory] = add_run_memory,
+    [TM_KIND_process] = add_process,
+    [TM_KIND_process_end] = add_process_end,
+    [TM_KIND_module] = add_module,
+    [TM_KIND_session] = add_session,
+    [TM_KIND_run] = add_run,
+    [TM_KIND_log] = an_messages_add_log,
+    [TM_KIND_lost] = an_losses_add,
+    [TM_KIND_overhead] = add_overhead,
+    [TM_KIND_phase] = add_phase,
+    [TM_KIND_ort_event] = an_messages_add_event,
+    [TM_KIND_memory] = an_summary_add_memory,
+    [TM_KIND_run_memory] = an_summary_add_run_memory,
+    [TM_KIND_session_end] = an_summary_add_session_end,
 };
 
 // ------------------------------------------------------------------------------------- whole files
@@ -274,6 +257,7 @@ cm_status an_summary_finish(an_summary *s)
         for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
             CM_TRY(fill_empty(texts[t]));
         CM_TRY(an_session_finish(s, n));
+        an_summary_leave_shared(s, n);
     }
     for (size_t i = 0; i < s->process_count; i++)
         CM_TRY(fill_empty(&s->processes[i].program));

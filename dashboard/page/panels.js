@@ -31,7 +31,7 @@ export function overSecond(values, step) {
     });
 }
 
-// A level holds until the next one is told; of what has ended the last one does not hold.
+// A level holds until the next one is told; of what has ended or is no longer told the last one does not hold.
 function held(values, ended) {
     const end = ended ? values.findLastIndex((v) => v !== null) : values.length;
     let last = null;
@@ -285,10 +285,12 @@ export class Panels {
         this.memory.number.textContent = `process ${ofProcesses(capture, (p) => format.bytes(p?.working_set_bytes))}`;
     }
 
-    // Of several sessions all together; those that have ended have given theirs back.
+    // Of several sessions all together; those that have ended have given theirs back, and what came to be shared by
+    // several is nobody's own.
     showArenas(history, sessions) {
+        const told = (e) => !e.s.ended && (e.s.memory?.held_bytes ?? null) !== null;
         const sumOf = (name) => {
-            const some = sessions.map((e) => held(e.columns[name], e.s.ended)).filter((values) => values.some((v) => v !== null));
+            const some = sessions.map((e) => held(e.columns[name], !told(e))).filter((values) => values.some((v) => v !== null));
             return some.length && history.time.map((_, i) => some.reduce(
                 (t, values) => (values[i] === null ? t : (t ?? 0) + values[i]), null));
         };
@@ -297,9 +299,11 @@ export class Panels {
         if (!lines.length) return this.lack(this.arenas, 'arena');
         this.arenas.show(lines.map((l, i) => ({label: l.label, ...look(i + 3), plot: {spanGaps: true}})),
                          [history.time, ...lines.map((l) => l.values)]);
-        const open = sessions.filter((e) => !e.s.ended);
-        const now = (name) => format.bytes(open.reduce((t, e) => t + (e.s.memory?.[name] ?? 0), 0));
-        this.arenas.number.textContent = open.length ? `held ${now('held_bytes')}, in use ${now('in_use_bytes')}` : 'released';
+        const own = sessions.filter(told);
+        const now = (name) => format.bytes(own.reduce((t, e) => t + (e.s.memory[name] ?? 0), 0));
+        const shared = sessions.some((e) => !e.s.ended && e.s.memory?.shared);
+        this.arenas.number.textContent = own.length ? `held ${now('held_bytes')}, in use ${now('in_use_bytes')}`
+            : shared ? 'shared by several sessions' : 'released';
     }
 
     showDevices(history, capture, panel, kind) {

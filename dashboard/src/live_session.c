@@ -203,14 +203,45 @@ void da_on_run(da_live *l, const int64_t *row)
 
 // ----------------------------------------------------------------------------------------- memory
 
+static size_t place_of_arena(const da_session *s, int64_t id)
+{
+    size_t i = 0;
+    while (i < s->arena_count && s->arenas[i].id != id)
+        i++;
+    return i;
+}
+
+static bool is_shared(const da_live *l, int64_t arena)
+{
+    for (size_t i = 0; i < l->shared_arena_count; i++)
+        if (l->shared_arenas[i] == arena)
+            return true;
+    return false;
+}
+
+// Whose it was keeps nothing of it: its newest state would stand still there.
+static void share_arena(da_live *l, int64_t arena, int64_t time_ns)
+{
+    if (!is_shared(l, arena) && l->shared_arena_count < DA_ARENAS)
+        l->shared_arenas[l->shared_arena_count++] = arena;
+    for (size_t k = 0; k < l->session_count; k++) {
+        da_session *s = l->sessions[k];
+        size_t i = place_of_arena(s, arena);
+        if (i == s->arena_count || (s->ended_ns >= 0 && s->ended_ns <= time_ns))
+            continue; // what ended before had it to itself
+        s->arenas[i] = s->arenas[--s->arena_count];
+        s->shares_arena = true;
+    }
+}
+
 void da_on_memory(da_live *l, const int64_t *row)
 {
+    if (row[TM_memory_session] == 0)
+        share_arena(l, row[TM_memory_allocator], row[TM_memory_time]);
     da_session *s = get(l, row[TM_memory_session]);
-    if (!s)
+    if (!s || is_shared(l, row[TM_memory_allocator])) // told late, by another thread
         return;
-    size_t i = 0;
-    while (i < s->arena_count && s->arenas[i].id != row[TM_memory_allocator])
-        i++;
+    size_t i = place_of_arena(s, row[TM_memory_allocator]);
     if (i == DA_ARENAS)
         return;
     if (i == s->arena_count)

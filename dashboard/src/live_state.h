@@ -115,8 +115,9 @@ typedef struct da_session {
     da_ring ops;         // da_op
     int64_t ops_gone;    // the newest run of which operators are no longer in ops
     da_run_ops *run_ops; // DA_RUNS of them, by the run's number; NULL: none yet
-    da_arena arenas[DA_ARENAS];
+    da_arena arenas[DA_ARENAS]; // of its own
     size_t arena_count;
+    bool shares_arena;                      // others came to use one that was its own
     int64_t run_allocated, run_allocations; // of the newest run, -1: not known
     da_run_tier tiers[DA_TIERS];
     double outlier_limit_ns; // 0: too few runs
@@ -203,6 +204,8 @@ struct da_live {
     // what the rows told
     da_session *sessions[DA_SESSIONS]; // NULL behind session_count
     size_t session_count;
+    int64_t shared_arenas[DA_ARENAS]; // several sessions use them
+    size_t shared_arena_count;
     da_process processes[DA_PROCESSES];
     size_t process_count;
     da_module modules[DA_MODULES];

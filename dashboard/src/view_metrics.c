@@ -115,6 +115,7 @@ static void session_memory(cm_json *j, const da_session *s)
     da_key_count(j, "peak_bytes", peak);
     da_key_count(j, "run_allocated_bytes", s->run_allocated);
     da_key_count(j, "run_allocations", s->run_allocations);
+    da_key_bool(j, "shared", s->shares_arena);
     cm_json_end(j);
 }
 

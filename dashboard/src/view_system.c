@@ -78,6 +78,9 @@ static bool any_arena(const da_live *l)
     return false;
 }
 
+#define SHARED_ARENA                                                                               \
+    "Several sessions share an arena (session.use_env_allocators): what is one's own is not "      \
+    "known."
 #define FROM_OUTSIDE "The process is watched from outside (--no-hooks), where this can't be seen."
 
 static void missing(cm_json *j, const da_live *l)
@@ -106,7 +109,9 @@ static void missing(cm_json *j, const da_live *l)
     if (!l->kernel_count)
         missing_item(j, "operators", outside ? FROM_OUTSIDE : "No operator was recorded.",
                      outside ? "ortscope attach PID" : "ortscope attach --ops all PID");
-    if (!any_arena(l))
+    if (!any_arena(l) && l->shared_arena_count)
+        missing_item(j, "arena", SHARED_ARENA, NULL);
+    else if (!any_arena(l))
         missing_item(j, "arena", outside ? FROM_OUTSIDE : "Nothing told of the memory of sessions.",
                      outside ? "ortscope attach PID" : "ortscope attach --alloc stats PID");
     cm_json_end(j);

@@ -199,6 +199,17 @@ class Numbers(dashboard_page.Tests):
             self.shows(page, "#panel-arenas .number", "released")
             page.evaluate("localStorage.clear()")
 
+    def test_arenas_that_came_to_be_shared_do_not_count(self):
+        script = scripted.two_sessions()
+        gone = {"held_bytes": None, "in_use_bytes": None, "peak_bytes": None, "shared": True}
+        with self.server(script=script) as server:
+            page = self.open(server)
+            self.wait_text(page, "#panel-arenas .number", "held 6.318 MB, in use 1.099 MB")
+            script.change(lambda c: c["sessions"][1]["memory"].update(gone))
+            self.shows(page, "#panel-arenas .number", "held 3.159 MB, in use 549.6 kB")
+            script.change(lambda c: c["sessions"][0]["memory"].update(gone))
+            self.shows(page, "#panel-arenas .number", "shared by several sessions")
+
     def test_a_session_that_only_fails_hides_no_other(self):
         script = scripted.two_sessions()
         failing, other = script.document["captures"][0]["sessions"]

@@ -40,7 +40,7 @@ def session(number, model, p50=1822.4):
             "last_run": {"run": 500, "begin_s": 59.9, "duration_us": p50, "status": 0, "ops": 229},
             "recent_runs": {"run": [500], "begin_s": [59.9], "duration_us": [p50], "status": [0]},
             "memory": {"held_bytes": 3159000, "in_use_bytes": 549600, "peak_bytes": 1115000,
-                       "run_allocated_bytes": 565800, "run_allocations": 2}}
+                       "run_allocated_bytes": 565800, "run_allocations": 2, "shared": False}}
 
 
 def metrics():

@@ -264,6 +264,7 @@ int main(void)
     make_odd_memory();
     make_overlapping_memory();
     make_never_run();
+    make_shared_memory();
     make_counters();
     make_diff();
     make_generation();

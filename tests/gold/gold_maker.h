@@ -34,6 +34,7 @@ void make_memory(void);
 void make_odd_memory(void);
 void make_overlapping_memory(void);
 void make_never_run(void);
+void make_shared_memory(void);
 
 // A file with counters, in gold_counters.c.
 void make_counters(void);

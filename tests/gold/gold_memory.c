@@ -124,6 +124,34 @@ void make_memory(void)
     end();
 }
 
+// The environment's arenas 1 and 8: session 3 had the first one alone and is gone when 1 has it,
+// then 1 shares it with 2; 4 has the other one, with 2 in the end, and 9 of its own.
+void make_shared_memory(void)
+{
+    begin("shared_memory.ortl");
+    process_and_module();
+    for (int64_t id = 1; id <= 4; id++)
+        load(id, id * 20 * MS, 10 * MS, "models/detector.onnx");
+    ROW(session_end, 3, 405 * MS, 1);
+    for (int64_t i = 1; i <= 80; i++) {
+        int64_t at = 200 * MS + i * 10 * MS, first = i <= 20 ? 3 : i <= 50 ? 1 : 0;
+        for (int64_t id = 1; id <= 4; id++) {
+            if (id < 4 && id != (first ? first : 1) && (first || id == 3))
+                continue;
+            run(id, i, at + id * MS, 900 * US, 0, 0);
+            if (id != 4)
+                ROW(run_memory, id, i, at + id * MS + 900 * US, 640 * KIB, 640 * KIB, 320 * KIB,
+                    first ? 4 * MIB + i * KIB : -1, 6, 6, 0);
+        }
+        state(1, first, first ? i : 0, at + 4 * MS, (first ? 8 : i) * MIB,
+              first ? 4 * MIB + i * KIB : (i - 1) * MIB, 2);
+        state(8, first ? 4 : 0, first ? i : 0, at + 5 * MS, 16 * MIB, 5 * MIB, 2);
+        state(9, 4, i, at + 6 * MS, 2 * MIB, MIB, 1);
+    }
+    ROW(process_end, 1, 1100 * MS, 0, 0);
+    end();
+}
+
 // Rows that no honest capture has.
 void make_odd_memory(void)
 {

@@ -32,8 +32,8 @@ OUTLIER_CAUSE = ["cause", "share", "measured", "who", "session", "bytes", "fault
 
 SUMMARY_KEYS = {
     "": ["schema_version", "ortscope_version", "target", "runtime", "machine", "duration_s",
-         "lost_events", "overhead", "sessions", "process", "devices", "energy", "heat",
-         "gpu_use", "npu_measurements", "threads", "messages", "ort_events"],
+         "lost_events", "overhead", "sessions", "shared_arenas", "process", "devices", "energy",
+         "heat", "gpu_use", "npu_measurements", "threads", "messages", "ort_events"],
     "target": ["pid", "program", "exit_code"],
     "runtime": ["version", "module"],
     "machine": ["manufacturer", "model", "firmware", "hypervisor", "wine", "os", "processor",
@@ -48,6 +48,7 @@ SUMMARY_KEYS = {
     "machine.npus": MACHINE_DEVICE,
     "machine.power": ["plan", "source", "battery_percent"],
     "overhead": ["per_run_ns", "share"],
+    "shared_arenas": ["count", "held_bytes", "in_use_bytes"],
     "process": ["cpu_percent", "peak_rss_bytes"],
     "devices": ["source", "kind", "name", "model", "driver", "utilization_percent", "utilization_max_percent",
                 "memory_peak_bytes", "memory_total_bytes", "power_w", "power_max_w",

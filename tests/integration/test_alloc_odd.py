@@ -69,9 +69,12 @@ def shared(checker):
             h.BIN + "/odd_memory.exe", h.dll(version), "build/integration/models/zeros.onnx", 200, "shared"],
             "--alloc", "all")
         checker.equal(version + ": all runs are good", (report["good"], report["failed"]), (200, 0))
-        sessions = h.summary("%s/%s.ortl" % (checker.folder, version))["sessions"]
+        summary = h.summary("%s/%s.ortl" % (checker.folder, version))
+        memory = [s["memory"] for s in summary["sessions"]]
         checker.equal(version + ": nothing is said about growth",
-                      [s["memory"]["growth"]["verdict"] for s in sessions], ["too_few_runs"] * 2)
+                      [m["growth"]["bytes_per_run"] for m in memory], [None] * 2)
+        checker.equal(version + ": what the first one had alone is not what it has",
+                      [(m["arena_bytes"], m["in_use_bytes"]) for m in memory], [(None, None)] * 2)
         checker.equal(version + ": each run has what it took, and nothing about what others hold",
                       {(r["allocations"], r["allocated_bytes"], r["live_bytes"])
                        for r in timeline.rows("run_memory")[10:]}, {(1, 400, -1)})
@@ -79,6 +82,9 @@ def shared(checker):
         checker.equal(version + ": the arena's state is no session's",
                       [row["session"] for row in states[-1:]], [0])
         checker.true(version + ": and there", states[-1]["in_use_bytes"] >= 100 * 400, states[-1:])
+        checker.equal(version + ": it is told once", summary["shared_arenas"],
+                      {"count": 1, "held_bytes": states[-1]["held_bytes"],
+                       "in_use_bytes": states[-1]["in_use_bytes"]})
 
 
 TESTS = [out_of_memory, overfull, shrinking, shared]

@@ -226,6 +226,60 @@ static void test_arenas_go_with_their_session(void)
     ASSERT_NEAR(3000000.0, strtod(find("\"sessions\"", "held_bytes") + 1, NULL));
 }
 
+// A state of arena 1; session 0: several use it.
+static void add_arena(int64_t session, int64_t time, int64_t held)
+{
+    const int64_t row[TM_memory_COUNT] = {[TM_memory_allocator] = 1,
+                                          [TM_memory_session] = session,
+                                          [TM_memory_time] = time,
+                                          [TM_memory_held_bytes] = held,
+                                          [TM_memory_in_use_bytes] = held / 2,
+                                          [TM_memory_peak_bytes] = held / 2};
+    da_live_row(g_live, TM_KIND_memory, row);
+}
+
+static void test_shared_arena_is_no_sessions_own(void)
+{
+    add_arena(1, 500000, 100);
+    add_run(1, 0, 1000000, 0);
+    view(5);
+    ASSERT_NEAR(100.0, number("\"memory\"", "held_bytes"));
+    TEST_ASSERT_EQUAL_STRING_LEN("false", find("\"memory\"", "shared"), 5);
+    add_arena(0, 1500000, 900);
+    add_arena(1, 1400000, 100); // told late, by another thread
+    add_run(2, 300000000, 1000000, 0);
+    view(5);
+    TEST_ASSERT_TRUE(!da_known(number("\"memory\"", "held_bytes")));
+    TEST_ASSERT_TRUE(!da_known(number("\"memory\"", "in_use_bytes")));
+    TEST_ASSERT_TRUE(!da_known(number("\"memory\"", "peak_bytes")));
+    TEST_ASSERT_EQUAL_STRING_LEN("true", find("\"memory\"", "shared"), 4);
+    ask_history();
+    const char *held = find("\"sessions\"", "held_bytes") + 1;
+    ASSERT_NEAR(100.0, strtod(held, NULL)); // as it was
+    TEST_ASSERT_EQUAL_STRING_LEN("null", strchr(held, ']') - 4, 4);
+}
+
+static void test_shared_arena_alone_is_why_none_is_shown(void)
+{
+    cm_json j;
+    add_arena(0, 500000, 900);
+    cm_json_init(&j, &g_out);
+    da_view_system(&j, g_live, 1);
+    TEST_ASSERT_NOT_NULL(strstr(cm_out_string(&g_out), "Several sessions share an arena"));
+}
+
+static void test_session_that_ended_before_keeps_its_arena(void)
+{
+    const int64_t end[TM_session_end_COUNT] = {
+        [TM_session_end_session] = 1, [TM_session_end_time] = 3000000};
+    add_arena(1, 500000, 100);
+    da_live_row(g_live, TM_KIND_session_end, end);
+    add_arena(0, 4000000, 900);
+    view(5);
+    ASSERT_NEAR(50.0, number("\"memory\"", "peak_bytes"));
+    TEST_ASSERT_EQUAL_STRING_LEN("false", find("\"memory\"", "shared"), 5);
+}
+
 static void test_bins_of_a_window_end_with_its_slowest_run(void)
 {
     cm_json j;
@@ -379,6 +433,9 @@ int main(void)
     RUN_TEST(test_devices_are_told_by_one_source_each);
     RUN_TEST(test_rates_of_a_source_that_is_asked_rarely);
     RUN_TEST(test_arenas_go_with_their_session);
+    RUN_TEST(test_shared_arena_is_no_sessions_own);
+    RUN_TEST(test_shared_arena_alone_is_why_none_is_shown);
+    RUN_TEST(test_session_that_ended_before_keeps_its_arena);
     RUN_TEST(test_bins_of_a_window_end_with_its_slowest_run);
     RUN_TEST(test_top_knows_no_latency_where_all_failed);
     RUN_TEST(test_top_leaves_out_sessions_that_were_never_made);

@@ -147,7 +147,7 @@ static void test_flops_of_inputs_without_a_number(void)
     matmul_shapes(3, 40, 0, "6,8", "8,4", "6,4");
     matmul_shapes(4, 50, 0, "2,8", "8,4", "2,4");
     for (int64_t run = 1; run <= 2; run++) {
-        ROW(run, 1, run, 1, run * 1000, 900, 1, 0, 1, 0, 0);
+        ROW(run, 1, run, 1, run * 1000, 900, 1, 0, 1, 0, 5);
         op_at(1, run, 1, run * 1000, 100, 0, 0);
     }
     op_at(2, 3, 1, 3000, 100, 0, 0); // a run without a row
@@ -162,6 +162,41 @@ static void test_flops_of_inputs_without_a_number(void)
     TEST_ASSERT_FALSE(an_known(an_op_flops(row_of(t, "not bound", "MatMul"))));
 }
 
+// Two runs with bindings from before we came, of which only the outputs are told.
+static const an_op_row *bound_runs(int64_t first_outputs, int64_t second_outputs)
+{
+    kernel(1, 1, "bound", "MatMul");
+    matmul_shapes(1, 10, 0, "2,8", "8,4", "2,4"); // told once, at the first execution
+    ROW(run, 1, 1, 1, 1000, 900, 1, 0, 1, 0, first_outputs);
+    ROW(run, 1, 2, 1, 2000, 900, 1, 0, 1, 0, second_outputs);
+    op_at(1, 1, 1, 1000, 100, 0, 0);
+    op_at(1, 2, 1, 2000, 100, 0, 0);
+    g_options.flops = true;
+    return row_of(table(AN_BY_NODE), "bound", "MatMul");
+}
+
+static void test_flops_of_one_binding(void)
+{
+    TEST_ASSERT_EQUAL_DOUBLE(2 * 128, an_op_flops(bound_runs(5, 5)));
+}
+
+static void test_flops_of_several_bindings_are_not_known(void)
+{
+    TEST_ASSERT_FALSE(an_known(an_op_flops(bound_runs(5, 6))));
+}
+
+static void test_flops_of_bindings_without_outputs_are_not_known(void)
+{
+    TEST_ASSERT_FALSE(an_known(an_op_flops(bound_runs(0, 0))));
+}
+
+// What another session binds says nothing about this one.
+static void test_flops_of_a_binding_beside_another_session(void)
+{
+    ROW(run, 2, 1, 1, 1000, 900, 1, 0, 1, 0, 6);
+    TEST_ASSERT_EQUAL_DOUBLE(2 * 128, an_op_flops(bound_runs(5, 5)));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -173,5 +208,9 @@ int main(void)
     RUN_TEST(test_bytes_of_all_runs);
     RUN_TEST(test_flops_follow_the_inputs_of_the_run);
     RUN_TEST(test_flops_of_inputs_without_a_number);
+    RUN_TEST(test_flops_of_one_binding);
+    RUN_TEST(test_flops_of_several_bindings_are_not_known);
+    RUN_TEST(test_flops_of_bindings_without_outputs_are_not_known);
+    RUN_TEST(test_flops_of_a_binding_beside_another_session);
     return UNITY_END();
 }

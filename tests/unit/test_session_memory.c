@@ -345,7 +345,7 @@ static void test_absurd_rows_do_no_harm(void)
             INT64_MIN, -5, INT64_MAX, 0, INT64_MAX, INT64_MIN, 99);
         ROW(run_memory, 1, 7, i, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX, -1, 0);
     }
-    ROW(memory, 5, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1); // of no session
+    ROW(memory, 500, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1); // of no session
     an_memory_facts f = facts();
     TEST_ASSERT_EQUAL_size_t(16, f.arenas);
     TEST_ASSERT_EQUAL_INT(AN_TOO_FEW_RUNS, f.growth.verdict); // all of one run

@@ -64,10 +64,9 @@ const vw_command vw_command_timeline = {
         "run. A bar shows where in the run the operator lies; a short one takes part of a\n"
         "column at least. A recording made with --alloc all also shows what each operator\n"
         "allocated, and in the last line what the run had of its own, on the same axis. One with\n"
-        "context switches shows in the first line what the run's thread did. Operators on threads "
-        "of\n"
-        "a pool can't be assigned to a run while several of their session are under way: how many\n"
-        "lie in the run's time is told (\"ambiguous\" in JSON), they are not drawn.",
+        "context switches shows in the first line what the run's thread did. Of operators on\n"
+        "threads of a pool it is not always known which run they belong to: how many of these lie\n"
+        "in the run's time is told (\"ambiguous\" in JSON), they are not drawn.",
     .examples = "ortscope timeline trace.ortl --run 7\n"
                 "ortscope timeline trace.ortl --session 2 --run 7 --top 20",
     .options = timeline_options,

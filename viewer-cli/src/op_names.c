@@ -64,6 +64,18 @@ bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity)
     return false;
 }
 
+vw_runless_name vw_runless_ops(uint64_t count, const char *where)
+{
+    vw_runless_name t;
+    char number[32];
+    bool one = count == 1;
+    cm_format_count(number, sizeof number, count);
+    snprintf(t.text, sizeof t.text, "%s execution%s of %s%s: which run %s to is not known", number,
+             one ? "" : "s", one ? "an operator" : "operators", where,
+             one ? "it belongs" : "they belong");
+    return t;
+}
+
 void vw_json_op_type(cm_json *j, const char *op_type, const char *domain)
 {
     an_op_type t;

@@ -27,6 +27,13 @@ void vw_op_type_name(cm_out *out, const char *op_type, const char *domain);
 // Which runs have operators where not all have: "slower than 50.00 ms"; false where all have.
 bool vw_ops_kept(const an_ops *ops, char *out, size_t capacity);
 
+// "60 executions of operators: which run they belong to is not known"; `where` comes before the
+// colon. Why it is not known is not said: runs in parallel are but one of the reasons.
+typedef struct vw_runless_name {
+    char text[128];
+} vw_runless_name;
+vw_runless_name vw_runless_ops(uint64_t count, const char *where);
+
 // Type, where that is from, and domain (an_op_type).
 void vw_json_op_type(cm_json *j, const char *op_type, const char *domain);
 void vw_json_domain(cm_json *j, const char *domain, const char *op_type);

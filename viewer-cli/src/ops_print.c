@@ -57,14 +57,10 @@ static void write_head(vw_io *io, const vw_ops *v)
         vw_style_off(io, VW_BAD);
         cm_out_char(out, '\n');
     }
-    if (all->ambiguous) {
-        count_text(out, all->ambiguous, "execution", "executions");
-        cm_out_text(out, " of runs in parallel could not be assigned to one of them\n");
-    }
-    if (an_ops_left_out(v->ops)) {
-        count_text(out, an_ops_left_out(v->ops), "execution", "executions");
-        cm_out_text(out, " left out of the file: which run they belong to is not known\n");
-    }
+    if (all->ambiguous)
+        cm_out_printf(out, "%s\n", vw_runless_ops(all->ambiguous, "").text);
+    if (an_ops_left_out(v->ops))
+        cm_out_printf(out, "%s\n", vw_runless_ops(an_ops_left_out(v->ops), " left out").text);
 }
 
 typedef enum column {

@@ -166,7 +166,7 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-// Whether nobody knows which of several runs it belongs to, and the time allows for this one.
+// Whether nobody knows which run it belongs to, and the time allows for this one.
 static bool may_be_of_run(const vw_timeline *t, const tm_block *b, size_t row)
 {
     int64_t begin = b->columns[TM_op_begin][row], duration = b->columns[TM_op_duration][row];

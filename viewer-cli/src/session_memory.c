@@ -10,6 +10,8 @@
 
 // -------------------------------------------------------------------------------------------- text
 
+#define SHARED_ARENA "an arena is shared by several sessions"
+
 // "memory: 3.160 MB held, peak 1.063 MB (66.4 % unused), 14.34 kB between runs"
 static void write_state(cm_out *out, const an_memory_facts *f)
 {
@@ -28,7 +30,9 @@ static void write_state(cm_out *out, const an_memory_facts *f)
         cm_out_printf(out, "%s%s between runs", separator, vw_byte_text(f->in_use_bytes).text);
         separator = ", ";
     }
-    if (separator[0] == ',')
+    if (f->shared)
+        cm_out_printf(out, "%s%s", separator, SHARED_ARENA);
+    if (separator[0] == ',' || f->shared)
         cm_out_char(out, '\n');
 }
 
@@ -108,18 +112,39 @@ void vw_session_memory_text(vw_io *io, const an_session *n)
         return;
     an_memory_get(n->memory, &f);
     write_state(&io->out, &f);
-    cm_out_text(&io->out, "  ");
-    if (an_known(f.allocations_per_run)) {
+    bool runs = an_known(f.allocations_per_run), growth = !f.shared;
+    if (runs || growth)
+        cm_out_text(&io->out, "  ");
+    if (runs)
         write_run(&io->out, &f);
+    if (runs && growth)
         cm_out_text(&io->out, "; ");
-    }
-    write_growth(io, &f.growth);
-    cm_out_char(&io->out, '\n');
+    if (growth)
+        write_growth(io, &f.growth);
+    if (runs || growth)
+        cm_out_char(&io->out, '\n');
     explain(why, sizeof why, &f);
     if (why[0])
         cm_out_printf(&io->out, "  (%s)\n", why);
     if (n->batch_count == 1) // else the table of batch sizes tells
         write_samples(&io->out, &n->batches[0]);
+}
+
+// "Shared by several sessions: 1 arena, 25.17 MB held, 18.87 MB in use"
+void vw_shared_arenas_text(vw_io *io, const an_summary *s)
+{
+    an_shared_bytes bytes = an_summary_shared(s);
+    char count[32];
+    if (s->shared_count == 0)
+        return;
+    cm_format_count(count, sizeof count, s->shared_count);
+    cm_out_printf(&io->out, "\nShared by several sessions: %s arena%s", count,
+                  s->shared_count == 1 ? "" : "s");
+    if (an_known(bytes.held))
+        cm_out_printf(&io->out, ", %s held", vw_byte_text(bytes.held).text);
+    if (an_known(bytes.in_use))
+        cm_out_printf(&io->out, ", %s in use", vw_byte_text(bytes.in_use).text);
+    cm_out_char(&io->out, '\n');
 }
 
 // -------------------------------------------------------------------------------------------- JSON
@@ -153,6 +178,8 @@ static void json_notes(cm_json *j, const an_memory_facts *f)
     explain(why, sizeof why, f);
     cm_json_key(j, "notes");
     cm_json_begin_array(j, CM_JSON_ONE_LINE);
+    if (f->shared)
+        cm_json_string(j, SHARED_ARENA);
     if (why[0])
         cm_json_string(j, why);
     cm_json_end(j);
@@ -191,8 +218,19 @@ void vw_session_memory_json(cm_json *j, const an_session *n)
     json_spread(j, "allocated_bytes_per_run", f.allocated, f.allocated_per_run);
     json_spread(j, "allocations_per_run", f.allocations, f.allocations_per_run);
     cm_json_key_number(j, "run_peak_bytes", f.run_peak_bytes, 0);
-    json_growth(j, &f.growth, known);
+    json_growth(j, &f.growth, known && !f.shared);
     cm_json_key_text(j, "source", known ? an_memory_source_name(f.source) : NULL);
     json_notes(j, &f);
+    cm_json_end(j);
+}
+
+void vw_shared_arenas_json(cm_json *j, const an_summary *s)
+{
+    an_shared_bytes bytes = an_summary_shared(s);
+    cm_json_key(j, "shared_arenas");
+    cm_json_begin_object(j, CM_JSON_ONE_LINE);
+    cm_json_key_uint(j, "count", s->shared_count);
+    cm_json_key_number(j, "held_bytes", bytes.held, 0);
+    cm_json_key_number(j, "in_use_bytes", bytes.in_use, 0);
     cm_json_end(j);
 }

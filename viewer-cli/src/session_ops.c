@@ -153,12 +153,8 @@ static void write_remarks(vw_io *io, const an_op_sums *all)
         vw_style_off(io, VW_BAD);
         cm_out_char(&io->out, '\n');
     }
-    if (all->ambiguous) {
-        cm_format_count(count, sizeof count, all->ambiguous);
-        cm_out_printf(&io->out,
-                      "  %s execution%s of runs in parallel could not be assigned to one of them\n",
-                      count, all->ambiguous == 1 ? "" : "s");
-    }
+    if (all->ambiguous)
+        cm_out_printf(&io->out, "  %s\n", vw_runless_ops(all->ambiguous, "").text);
     if (all->loading_calls) {
         cm_format_count(count, sizeof count, all->loading_calls);
         cm_format_ns(time, sizeof time, (double)all->loading_ns);
@@ -263,8 +259,8 @@ static void json_notes(cm_json *j, const an_summary *s, const an_session *n,
               "operators have the time of their submission to a device (submission time)");
     json_note(j, nodes->all.loading_calls, "execution while loading is not counted",
               "executions while loading are not counted");
-    json_note(j, nodes->all.ambiguous, "execution could not be assigned to a run",
-              "executions could not be assigned to a run");
+    if (nodes->all.ambiguous)
+        cm_json_string(j, vw_runless_ops(nodes->all.ambiguous, "").text);
     json_note(j, nodes->all.failed, "execution failed", "executions failed");
     json_note(j, an_ops_untold(s->ops), "execution is in no session: too many different operators",
               "executions are in no session: too many different operators");

@@ -218,6 +218,7 @@ void vw_summary_json_within(vw_io *io, const an_summary *s, double grams_per_kwh
         if (is_shown(&s->sessions[i], limits))
             json_session(j, s, &s->sessions[i], limits);
     cm_json_end(j);
+    vw_shared_arenas_json(j, s);
     vw_counters_json(j, s, grams_per_kwh);
     vw_threads_json(j, s, limits->threads);
     json_messages(j, s);

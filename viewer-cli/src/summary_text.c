@@ -362,6 +362,7 @@ void vw_summary_text(vw_io *io, const an_summary *s, const tm_header *header,
     vw_counters_text(io, s, choice->grams_per_kwh);
     write_totals(io, s);
     write_sessions(io, s, choice);
+    vw_shared_arenas_text(io, s);
     vw_untold_ops_text(io, s);
     vw_threads_text(io, s);
     write_failed_sessions(io, s, choice);

@@ -48,6 +48,9 @@ void vw_session_loading_text(vw_io *io, const an_summary *s, const an_session *n
 void vw_session_loading_json(cm_json *j, const an_session *n);
 void vw_session_memory_text(vw_io *io, const an_session *n);
 void vw_session_memory_json(cm_json *j, const an_session *n);
+// Arenas that are no session's own, if there are any.
+void vw_shared_arenas_text(vw_io *io, const an_summary *s);
+void vw_shared_arenas_json(cm_json *j, const an_summary *s); // the key "shared_arenas"
 
 // How its runs went over time: warming up, drift, tokens; in JSON also its inputs.
 void vw_session_course_text(vw_io *io, const an_session *n);

@@ -79,17 +79,10 @@ static void write_allocs(vw_io *io, const vw_timeline *t)
                   vw_byte_text(a->allocated_bytes - a->released_bytes).text);
 }
 
-// Operators on threads of a pool while several runs of the session are under way.
 static void write_ambiguous(vw_io *io, const vw_timeline *t)
 {
-    char count[32];
-    if (t->ambiguous == 0)
-        return;
-    cm_format_count(count, sizeof count, t->ambiguous);
-    cm_out_printf(&io->out,
-                  "%s operator%s in this time could not be assigned to a run: several runs of the "
-                  "session were under way\n",
-                  count, t->ambiguous == 1 ? "" : "s");
+    if (t->ambiguous)
+        cm_out_printf(&io->out, "%s\n", vw_runless_ops(t->ambiguous, " in this time").text);
 }
 
 static void write_head(vw_io *io, const vw_timeline *t)

@@ -7,6 +7,8 @@
 //   weights included; both as they were last seen, of all its arenas together. peak: the most that
 //   was in use at once, as the arenas themselves tell it, since they began.
 // - fragmentation: held but not in use, at the end and when the peak was reached.
+// - shared: an arena that was the session's came to be used by others, too. What it told until then
+//   is left out; so are growth and whatever else would tell of a part of the session's time only.
 // - growth: how the bytes in use after a run rise from run to run, over the later half of the runs
 //   (the earlier half counts as warming up): Theil-Sen slope with its 95 % interval. Where the
 //   arenas tell nothing it is that of the bytes which were counted run by run.
@@ -44,7 +46,8 @@ typedef struct an_memory an_memory;
 // Everything about one session. Numbers are NAN where they are not known.
 typedef struct an_memory_facts {
     an_memory_source source;
-    size_t arenas;
+    size_t arenas; // of its own
+    bool shared;   // others use one that was its own
     double held_bytes, in_use_bytes, peak_bytes;
     double unused_bytes, unused_share, unused_at_peak_bytes, unused_at_peak_share;
     double grown_bytes, extensions, shrinks; // of the arenas, since the capture saw them first
@@ -71,6 +74,13 @@ bool an_memory_overlapped(const an_memory *m);
 
 // After the last row. `runs`: of the session. `lost`: events of its process are missing.
 cm_status an_memory_finish(an_memory *m, uint64_t runs, bool lost);
+
+// After that: the allocators of its arenas, and leaving out one (by its place) that several
+// sessions use; the last arena takes its place.
+size_t an_memory_arena_count(const an_memory *m);
+int64_t an_memory_arena(const an_memory *m, size_t place);
+void an_memory_leave(an_memory *m, size_t place);
+
 void an_memory_get(const an_memory *m, an_memory_facts *out);
 
 // Bytes in use after the runs, in their order, neighbours put together. Returns how many there are.

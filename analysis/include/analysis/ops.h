@@ -17,9 +17,10 @@
 //   operators: around the mean of each, so that nodes that differ from each other do not vary.
 // - FLOPs: only if they are known for every execution that is counted (flops.h), of shapes recorded
 //   at the first execution with the same inputs of the session (those that were bound before the
-//   recording began are taken for the same). Operators that run several times in
-//   one run (the body of a Loop) have none, since their shapes may change on the way. Nor have
-//   those whose time is only that of the submission to a device.
+//   recording began are taken for the same where all runs with them had the same outputs, else they
+//   are not known). Operators that run several times in one run (the body of a
+//   Loop) have none, since their shapes may change on the way. Nor have those whose time is only
+//   that of the submission to a device.
 #pragma once
 
 #include "common/histogram.h"

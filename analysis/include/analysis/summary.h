@@ -149,6 +149,11 @@ typedef struct an_device {
     char *provider, *type, *vendor; // never NULL
 } an_device;
 
+// An arena that several sessions use: since when, and what it has as last seen, -1 = not known.
+typedef struct an_shared_arena {
+    int64_t id, first_ns, last_ns, held, in_use;
+} an_shared_arena;
+
 // What else to keep, for comparisons (diff.h). All zero: what a summary needs.
 typedef struct an_summary_options {
     size_t series;   // runs of each session that are kept one by one; 0: AN_SUMMARY_SERIES
@@ -171,6 +176,10 @@ typedef struct an_summary {
     an_session *sessions; // in order of creation
     size_t session_count, session_capacity;
     cm_map session_by_id;
+    an_shared_arena *shared; // in no session's memory
+    size_t shared_count, shared_capacity;
+    cm_map shared_by_id;
+    cm_map session_ends; // when, by session
     an_shapes shapes;
     an_ops *ops; // never NULL
     an_counters counters;
@@ -216,6 +225,12 @@ cm_status an_summary_join(an_summary *s, const an_source *source);
 // The process that was launched or attached to, NULL if the file names none.
 const an_process *an_summary_target(const an_summary *s);
 const an_module *an_summary_module(const an_summary *s, int64_t id); // NULL if there is none
+
+// Of all arenas that several sessions share, in bytes; NAN: there are none, or one does not tell.
+typedef struct an_shared_bytes {
+    double held, in_use;
+} an_shared_bytes;
+an_shared_bytes an_summary_shared(const an_summary *s);
 
 // Nanoseconds that recording one run cost: the median of those measured; -1 if none was.
 int64_t an_summary_overhead_ns(const an_summary *s);

@@ -87,7 +87,7 @@ function memorySection(n, extra) {
         true,
       ),
       (m.notes || []).map((note) => h('p', { class: 'note' }, `${note[0].toUpperCase()}${note.slice(1)}.`)),
-      series && series.ms.length > 1
+      known(m.arena_bytes) && series && series.ms.length > 1
         ? [
             memoryChart(series),
             h(

@@ -31,6 +31,14 @@ static arena *arena_of(pass *p, int64_t allocator, size_t session)
     return &p->arenas[p->arena_count++];
 }
 
+// Several sessions use it from now on: it is no part of what one of them has.
+static void leave_arena(pass *p, int64_t allocator)
+{
+    for (size_t i = p->arena_count; i-- > 0;)
+        if (p->arenas[i].allocator == allocator)
+            p->arenas[i] = p->arenas[--p->arena_count];
+}
+
 static int64_t add(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -63,6 +71,8 @@ static cm_status take_states(void *context, const tm_reader *reader, const tm_bl
         size_t session;
         int64_t held = b->columns[TM_memory_held_bytes][row];
         int64_t in_use = b->columns[TM_memory_in_use_bytes][row];
+        if (b->columns[TM_memory_session][row] == 0)
+            leave_arena(p, b->columns[TM_memory_allocator][row]);
         if (!cm_map_find(&p->latency->by_id, b->columns[TM_memory_session][row], &session))
             continue;
         arena *a = arena_of(p, b->columns[TM_memory_allocator][row], session);
