@@ -181,19 +181,31 @@ void hk_tap_run_begins(hk_thread *t, uint32_t epoch, hk_tap_provider *p, uint32_
                            .skips_ops = hk_run_skips_ops(r->run)};
 }
 
-// Not if it is the end of a run that was told as failed already, or that began before we came.
+// Not if it is the end of a run that was told as failed already, or that began before we came. Runs
+// inside of the one that ends can't be there any more.
 void hk_tap_run_ends(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t now)
 {
-    if (t->tap_depth && (t->tap_depth > HK_TAP_DEPTH ||
-                         stack + SAME_FRAME_BYTES > t->tap_runs[t->tap_depth - 1].stack))
+    if (t->tap_depth > HK_TAP_DEPTH) {
+        if (stack + SAME_FRAME_BYTES <= t->tap_runs[HK_TAP_DEPTH - 1].stack) {
+            t->tap_depth--; // one that is not recorded
+            return;
+        }
+        t->tap_depth = HK_TAP_DEPTH;
+    }
+    while (t->tap_depth && t->tap_runs[t->tap_depth - 1].stack + SAME_FRAME_BYTES < stack)
+        end_run(t, epoch, STATUS_FAIL, now);
+    if (t->tap_depth && stack + SAME_FRAME_BYTES > t->tap_runs[t->tap_depth - 1].stack)
         end_run(t, epoch, 0, now);
 }
 
-// An error inside of a kernel (a Loop, an If) is told again when that kernel has failed for it.
+// An error inside of a kernel (a Loop, an If) is told again when that kernel has failed for it. Not
+// if the kernel is the one that the run was begun in.
 static bool is_inside_kernel(const hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
     const hk_op_frame *f = t->op_depth ? &t->ops[t->op_depth - 1] : NULL;
-    return f && f->epoch == epoch && f->stack > stack;
+    bool inside = f && f->epoch == epoch && f->stack > stack;
+    return inside && t->tap_depth && t->tap_depth <= HK_TAP_DEPTH &&
+           f->stack < t->tap_runs[t->tap_depth - 1].stack;
 }
 
 void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uintptr_t stack,

@@ -44,6 +44,10 @@ if(WIN32)
                   LIBS hk_tap tl_producer ntdll)
     target_include_directories(test_tap_provider PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_provider PRIVATE hook_flags)
+    ortscope_test(test_tap_runs SOURCES test_tap_runs.c ${hookdll_src}/tap_runs.c
+                  LIBS hk_tap tl_producer ntdll)
+    target_include_directories(test_tap_runs PRIVATE ${hookdll_src})
+    target_link_libraries(test_tap_runs PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
