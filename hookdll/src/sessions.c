@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "sessions.h"
+#include "sessions_own.h"
 
 #include "common/utf.h"
 #include "phases.h"
-#include "registry.h"
 #include "shim.h"
 #include "xxh64.h"
 
@@ -26,8 +25,7 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
 
 // ------------------------------------------------------------------------------------------ memory
 
-// `id`: the number that it was given when it was begun, 0: none yet.
-static hk_session *session_alloc(hk_module *m, uint32_t id)
+hk_session *hk_session_alloc(hk_module *m, uint32_t id)
 {
     AcquireSRWLockExclusive(&g_pool_lock);
     hk_session *s = g_pool;
@@ -45,7 +43,7 @@ static hk_session *session_alloc(hk_module *m, uint32_t id)
     return s;
 }
 
-static void session_free(void *value)
+void hk_session_free(void *value)
 {
     hk_session *s = value;
     hk_alloc_session_gone(s);
@@ -148,33 +146,16 @@ static void note_address(hk_session *s, const OrtSession *session)
         atomic_compare_exchange_strong(&s->module->session_vtable, &none, vtable);
 }
 
-// Of hidden sessions only those that ran are seen to end: the oldest of the others makes room.
-static bool make_room(hk_thread *t, uint32_t epoch)
-{
-    hk_session_ref oldest = {0};
-    uint64_t lowest = UINT64_MAX;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || s->address || !s->ort_id || atomic_load(&s->flying))
-            continue;
-        uint64_t rank = (uint64_t)(atomic_load(&s->runs) != 0) << 32 | s->id;
-        if (rank < lowest)
-            lowest = rank, oldest = (hk_session_ref){s, s->id};
-    }
-    hk_session_hidden_ends(t, epoch, oldest);
-    return oldest.session;
-}
-
-static bool remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
+bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
 {
     return hk_registry_add(&g_sessions, key, s) ||
-           (make_room(t, epoch) && hk_registry_add(&g_sessions, key, s));
+           (hk_session_make_room(t, epoch) && hk_registry_add(&g_sessions, key, s));
 }
 
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                         OrtStatus *status, const hk_session_origin *origin)
 {
-    hk_session *s = session_alloc(m, t->tap.session);
+    hk_session *s = hk_session_alloc(m, t->tap.session);
     if (!s)
         return;
     s->ort_id = t->tap.ort_session;
@@ -194,7 +175,7 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     hk_phases_emit(t, epoch, s->id, origin, status != NULL);
     if (status) {
         hk_session_announce(t, epoch, s);
-        session_free(s);
+        hk_session_free(s);
         return;
     }
     if (!unfinished)
@@ -202,10 +183,10 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     // An older one at this address died unseen (its runtime was unloaded).
     hk_session *stale = hk_registry_remove(&g_sessions, session);
     if (stale)
-        session_free(stale);
+        hk_session_free(stale);
     note_address(s, session);
-    if (!remember(t, epoch, session, s)) {
-        session_free(s);
+    if (!hk_session_remember(t, epoch, session, s)) {
+        hk_session_free(s);
         return;
     }
     if (!unfinished)
@@ -245,15 +226,15 @@ hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSe
         return NULL;
     AcquireSRWLockExclusive(&lock);
     hk_session *s = hk_session_find(session);
-    if (!s && (s = session_alloc(m, 0)) != NULL) {
+    if (!s && (s = hk_session_alloc(m, 0)) != NULL) {
         note_address(s, session);
         s->created_ticks = hk_ticks();
         s->facts.source = HK_SOURCE_BEFORE_ATTACH;
         s->shim = hk_shim_in(session);
         describe_metadata(s, m, session);
         hk_alloc_session_seen(m, session);
-        if (!remember(t, epoch, session, s)) {
-            session_free(s);
+        if (!hk_session_remember(t, epoch, session, s)) {
+            hk_session_free(s);
             s = NULL;
         }
     }
@@ -261,89 +242,21 @@ hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSe
     return s;
 }
 
-// ------------------------------------------------------------------------ without an address
+// ---------------------------------------------------------------------------------------- finding
 
-_Atomic uint32_t g_hk_hidden_changes;
-
-// Odd, so that it is no address.
-static const OrtSession *hidden_key(const hk_module *m, uint32_t ort_id)
+hk_session *hk_session_at(uint32_t slot)
 {
-    uintptr_t slot = (uintptr_t)(m - g_hk.modules) + 1;
-    return (const OrtSession *)(((uintptr_t)ort_id * 2 * HK_MODULES_MAX + slot) * 2 + 1);
+    return hk_registry_at(&g_sessions, slot);
 }
 
-hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id)
+// Another thread may be ending it: its place is void before it is used again.
+const hk_module *hk_session_hidden_module(hk_session_ref ref, uint32_t *ort_id)
 {
-    return hk_session_find(hidden_key(m, ort_id));
-}
-
-hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id,
-                                      uint8_t source)
-{
-    static SRWLOCK lock = SRWLOCK_INIT;
-    if (RtlDllShutdownInProgress())
-        return NULL;
-    AcquireSRWLockExclusive(&lock);
-    hk_session *s = hk_session_find_hidden(m, ort_id);
-    if (!s && (s = session_alloc(m, 0)) != NULL) {
-        s->created_ticks = hk_ticks();
-        s->facts.source = source;
-        s->ort_id = ort_id;
-        if (!remember(t, epoch, hidden_key(m, ort_id), s)) {
-            session_free(s);
-            s = NULL;
-        }
-        atomic_fetch_add(&g_hk_hidden_changes, 1);
-    }
-    ReleaseSRWLockExclusive(&lock);
-    return s;
-}
-
-void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
-{
-    if (!ref.session)
-        return;
-    // Another thread may be ending it: its place is void before it is used again, and ORT never
-    // gives a number twice, so the key is that of no other session.
     AcquireSRWLockShared(&g_pool_lock);
-    bool hidden = ref.session->id == ref.id && ref.session->ort_id && !ref.session->module->api;
-    const OrtSession *key = hidden ? hidden_key(ref.session->module, ref.session->ort_id) : NULL;
+    const hk_module *m = ref.session->id == ref.id ? ref.session->module : NULL;
+    *ort_id = m ? ref.session->ort_id : 0;
     ReleaseSRWLockShared(&g_pool_lock);
-    if (!hidden)
-        return;
-    hk_session_released(t, epoch, key);
-    atomic_fetch_add(&g_hk_hidden_changes, 1);
-}
-
-hk_session *hk_session_sole_hidden(const hk_module *m)
-{
-    hk_session *sole = NULL;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || s->module != m || !s->ort_id)
-            continue;
-        if (sole)
-            return NULL;
-        sole = s;
-    }
-    return sole;
-}
-
-hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen)
-{
-    hk_session *its = NULL, *perhaps = NULL;
-    uint32_t known = 0, unknown = 0;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
-            continue;
-        uint64_t has = atomic_load_explicit(&s->manager, memory_order_relaxed);
-        if (has == manager)
-            its = s, known++;
-        else if (s->module == seen && (!has || !s->ort_id)) // without a number: it is several
-            perhaps = s, unknown++;
-    }
-    return known == 1 ? its : !known && unknown == 1 ? perhaps : NULL;
+    return *ort_id && !m->api ? m : NULL;
 }
 
 hk_session *hk_session_find(const OrtSession *session)
@@ -388,11 +301,11 @@ void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session
     if (s->shim)
         hk_shim_kernels_end(t, epoch, s);
     hk_emit(t, epoch, TL_EVENT_SessionEnd, hk_ticks(), &end, sizeof end, NULL, 0);
-    session_free(s);
+    hk_session_free(s);
 }
 
 void hk_sessions_clear(void)
 {
-    hk_registry_clear(&g_sessions, session_free);
+    hk_registry_clear(&g_sessions, hk_session_free);
     atomic_fetch_add(&g_hk_hidden_changes, 1);
 }

@@ -48,6 +48,12 @@ if(WIN32)
                   LIBS hk_tap tl_producer ntdll)
     target_include_directories(test_tap_runs PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_runs PRIVATE hook_flags)
+    ortscope_test(test_sessions
+                  SOURCES test_sessions.c ${hookdll_src}/registry.c ${hookdll_src}/sessions.c
+                          ${hookdll_src}/sessions_hidden.c ${hookdll_src}/xxh64.c
+                  LIBS cm_common tl_producer ntdll)
+    target_include_directories(test_sessions PRIVATE ${hookdll_src})
+    target_link_libraries(test_sessions PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)
