@@ -36,6 +36,11 @@ if(WIN32)
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_alloc_owner PRIVATE ${hookdll_src})
     target_link_libraries(test_alloc_owner PRIVATE hook_flags)
+    ortscope_test(test_alloc_hook
+                  SOURCES test_alloc_hook.c ${hookdll_src}/alloc_hook.c ${hookdll_src}/alloc_owner.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_alloc_hook PRIVATE ${hookdll_src})
+    target_link_libraries(test_alloc_hook PRIVATE hook_flags)
     ortscope_test(test_etw_journal SOURCES test_etw_journal.c ${hookdll_src}/etw_journal.c
                   LIBS tl_producer ntdll)
     target_include_directories(test_etw_journal PRIVATE ${hookdll_src})
