@@ -37,13 +37,14 @@ static inline void mark_end(hk_thread *t, uintptr_t outer)
 // ----------------------------------------------------------------------------------------- arenas
 
 // The arena that was called; NULL if the allocator is none.
-static inline hk_arena *arena_of(const hk_thread *t, const hk_alloc_class *c, const void *self)
+static inline hk_arena *arena_of(hk_thread *t, uint32_t epoch, const hk_alloc_class *c,
+                                 const void *self)
 {
     if (!c->is_arena)
         return NULL;
     hk_arena *a = hk_arena_find(self);
     if (__builtin_expect(!a || a->alloc_class != c, 0))
-        a = hk_arena_take_up(self, c, t->inside & HK_INSIDE_LOADING);
+        a = hk_arena_take_up(self, c, hk_is_loading(t, epoch));
     return a;
 }
 
@@ -136,7 +137,7 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
                                      uint8_t action, uintptr_t stack)
 {
     hk_alloc_owner o;
-    hk_arena *a = arena_of(t, c, self);
+    hk_arena *a = arena_of(t, epoch, c, self);
     hk_alloc_find_owner(t, epoch, a, true, 0, &o);
     if (memory) {
         bool noted = hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
@@ -211,7 +212,7 @@ static inline void record_release(hk_thread *t, uint32_t epoch, hk_alloc_class *
                                   const void *memory, uintptr_t stack)
 {
     hk_alloc_owner o;
-    hk_arena *a = arena_of(t, c, self);
+    hk_arena *a = arena_of(t, epoch, c, self);
     uint64_t note = hk_addresses_take(&g_hk_addresses, memory), bytes = hk_address_bytes(note);
     if (__builtin_expect(!note, 0) && !c->is_arena && hk_arenas_any() &&
         !atomic_load_explicit(&g_plain_unnoted, memory_order_relaxed))

@@ -17,9 +17,9 @@ enum { CALL_EVENTS = 3, STATUS_FAIL = 1, SAME_FRAME_BYTES = 1024 };
 
 // ---------------------------------------------------------------------------------------- sessions
 
-void hk_tap_session_begins(hk_thread *t)
+void hk_tap_session_begins(hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
-    t->inside |= HK_INSIDE_TAP;
+    hk_creation_begins(t, epoch, stack);
     t->load = (hk_load_note){.optimising = t->tap.creation_start};
 }
 

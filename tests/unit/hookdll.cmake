@@ -53,6 +53,10 @@ if(WIN32)
                   LIBS hk_tap tl_producer ntdll)
     target_include_directories(test_tap_runs PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_runs PRIVATE hook_flags)
+    ortscope_test(test_tap_write SOURCES test_tap_write.c ${hookdll_src}/tap_write.c
+                  LIBS hk_tap tl_producer ntdll)
+    target_include_directories(test_tap_write PRIVATE ${hookdll_src})
+    target_link_libraries(test_tap_write PRIVATE hook_flags)
     ortscope_test(test_sessions
                   SOURCES test_sessions.c ${hookdll_src}/registry.c ${hookdll_src}/sessions.c
                           ${hookdll_src}/sessions_hidden.c ${hookdll_src}/xxh64.c
