@@ -33,9 +33,10 @@ hk_session *hk_session_alloc(hk_module *m, uint32_t id)
         g_pool = s->next_free;
     ReleaseSRWLockExclusive(&g_pool_lock);
     if (s)
-        memset(s, 0, sizeof *s);
+        memset(&s->module, 0, sizeof *s - offsetof(hk_session, module));
     else if (!(s = hk_alloc(sizeof *s)))
         return NULL;
+    atomic_fetch_and(&s->held, ~HK_SESSION_GIVES_WAY);
     s->module = m;
     s->id = id ? id : (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
     s->facts.session = s->id;
@@ -149,7 +150,7 @@ static void note_address(hk_session *s, const OrtSession *session)
 bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
 {
     return hk_registry_add(&g_sessions, key, s) ||
-           (hk_session_make_room(t, epoch) && hk_registry_add(&g_sessions, key, s));
+           (hk_session_make_room(t, epoch, s->id) && hk_registry_add(&g_sessions, key, s));
 }
 
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Sessions of modules without a C API. They have no address: ORT's own number stands for it. Of
 // those that never ran nothing tells the end, so they must make room for others some day.
+#include "op.h"
 #include "sessions_own.h"
+
+#define NEWEST   64u // sessions that may not have had the time to run yet
+#define ATTEMPTS 16  // to find one that makes room, while others find or run them
 
 _Atomic uint32_t g_hk_hidden_changes;
 
@@ -52,21 +56,87 @@ void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
     atomic_fetch_add(&g_hk_hidden_changes, 1);
 }
 
-// Of hidden sessions only those that ran are seen to end: the oldest of the others makes room.
-bool hk_session_make_room(hk_thread *t, uint32_t epoch)
+// --------------------------------------------------------------------------------- making room
+
+// Its place may be another's by now, so that it is looked up again once nobody can take it away.
+bool hk_session_hold(hk_session *s, const hk_module *m, uint32_t ort_id)
+{
+    uint32_t held = atomic_load(&s->held);
+    do {
+        if (held & HK_SESSION_GIVES_WAY)
+            return false;
+    } while (!atomic_compare_exchange_weak(&s->held, &held, held + 1));
+    if (hk_session_find_hidden(m, ort_id ? ort_id : s->ort_id) == s)
+        return true;
+    hk_session_let_go(s);
+    return false;
+}
+
+void hk_session_let_go(hk_session *s)
+{
+    atomic_fetch_sub(&s->held, 1);
+}
+
+static bool could_go(const hk_session *s)
+{
+    return !s->address && s->ort_id && !atomic_load(&s->flying) && !atomic_load(&s->held);
+}
+
+// Of hidden sessions only those that ran are seen to end, so the oldest of the others goes first.
+static hk_session_ref find_oldest(uint32_t newest)
 {
     hk_session_ref oldest = {0};
     uint64_t lowest = UINT64_MAX;
     for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
         hk_session *s = hk_session_at(i);
-        if (!s || s->address || !s->ort_id || atomic_load(&s->flying))
+        if (!s || !could_go(s))
             continue;
-        uint64_t rank = (uint64_t)(atomic_load(&s->runs) != 0) << 32 | s->id;
+        uint32_t id = s->id;
+        bool idle = !atomic_load(&s->runs) && (int32_t)(newest - id) >= (int32_t)NEWEST;
+        uint64_t rank = (uint64_t)!idle << 32 | id;
         if (rank < lowest)
-            lowest = rank, oldest = (hk_session_ref){s, s->id};
+            lowest = rank, oldest = (hk_session_ref){s, id};
     }
-    hk_session_hidden_ends(t, epoch, oldest);
-    return oldest.session;
+    return oldest;
+}
+
+// From here on nobody can begin to run it. False: somebody has, or it is another one by now.
+static bool make_it_go(hk_session_ref ref)
+{
+    uint32_t nobody = 0, ort_id;
+    hk_session *s = ref.session;
+    if (!atomic_compare_exchange_strong(&s->held, &nobody, HK_SESSION_GIVES_WAY))
+        return false;
+    if (!atomic_load(&s->flying) && hk_session_hidden_module(ref, &ort_id))
+        return true;
+    atomic_fetch_and(&s->held, ~HK_SESSION_GIVES_WAY);
+    return false;
+}
+
+static bool make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        hk_session_ref oldest = find_oldest(newest);
+        if (!oldest.session)
+            return false;
+        if (!make_it_go(oldest))
+            continue;
+        // If it still lives it may come back, even to the same place, and its kernels must notice.
+        if (atomic_load(&oldest.session->runs))
+            hk_kernels_disown(oldest.session);
+        hk_session_hidden_ends(t, epoch, oldest);
+        return true;
+    }
+    return false;
+}
+
+bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
+{
+    static SRWLOCK lock = SRWLOCK_INIT; // one at a time, or one could undo what another has chosen
+    AcquireSRWLockExclusive(&lock);
+    bool made = make_room(t, epoch, newest);
+    ReleaseSRWLockExclusive(&lock);
+    return made;
 }
 
 // ------------------------------------------------------------------------------------ which one

@@ -11,7 +11,9 @@ void hk_session_free(void *session);
 
 // False: there are more sessions than we track.
 bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s);
-bool hk_session_make_room(hk_thread *t, uint32_t epoch); // false: none can go
+// For the session `newest`; false: none can go.
+bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest);
+#define HK_SESSION_GIVES_WAY 0x80000000u // in `held`: nobody may hold it any more
 
 hk_session *hk_session_at(uint32_t slot); // below HK_REGISTRY_SLOTS; NULL: free
 

@@ -58,8 +58,9 @@ if(WIN32)
     target_include_directories(test_tap_write PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_write PRIVATE hook_flags)
     ortscope_test(test_sessions
-                  SOURCES test_sessions.c ${hookdll_src}/registry.c ${hookdll_src}/sessions.c
-                          ${hookdll_src}/sessions_hidden.c ${hookdll_src}/xxh64.c
+                  SOURCES test_sessions.c ${hookdll_src}/op_kernels.c ${hookdll_src}/registry.c
+                          ${hookdll_src}/sessions.c ${hookdll_src}/sessions_hidden.c
+                          ${hookdll_src}/xxh64.c
                   LIBS cm_common tl_producer ntdll)
     target_include_directories(test_sessions PRIVATE ${hookdll_src})
     target_link_libraries(test_sessions PRIVATE hook_flags)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sessions of modules without a C API, in the real tables: whose a kernel is among those that run,
 // and which one makes room when there are too many.
+#include "op.h"
 #include "phases.h"
 #include "shim.h"
 
@@ -34,6 +35,12 @@ hk_text hk_text_of(const char *text)
 void *hk_alloc(size_t bytes)
 {
     return calloc(1, bytes);
+}
+
+void *hk_alloc_for_good(size_t bytes)
+{
+    void *memory = _aligned_malloc(bytes, HK_CACHE_LINE);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 void hk_free(void *memory)
@@ -225,6 +232,116 @@ static void test_what_stands_for_those_without_a_number_stays(void)
     TEST_ASSERT_TRUE(is_known(0) && !is_known(1));
 }
 
+// All others live and run: it just has not had the time.
+static void test_one_that_has_just_come_does_not_go_at_once(void)
+{
+    fill(1);
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 1));
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 2));
+    TEST_ASSERT_TRUE(is_known(ROOM + 1) && is_known(ROOM + 2) && !is_known(1) && !is_known(2));
+    for (uint32_t i = 3; i <= 64; i++)
+        TEST_ASSERT_NOT_NULL(take_up(ROOM + i));
+    TEST_ASSERT_TRUE(is_known(ROOM + 1) && !is_known(64) && is_known(65));
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 65));
+    TEST_ASSERT_TRUE(!is_known(ROOM + 1) && is_known(65));
+}
+
+// A thread has found it and is about to run it, or is still describing it.
+static void test_one_that_is_held_stays(void)
+{
+    fill(0);
+    hk_session *first = hk_session_find_hidden(g_module, 1);
+    uint32_t id = first->id;
+    TEST_ASSERT_TRUE(hk_session_hold(first, g_module, 1));
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 1));
+    TEST_ASSERT_TRUE(is_known(1) && !is_known(2));
+    fly(first, 0);
+    hk_session_let_go(first);
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 2));
+    TEST_ASSERT_TRUE(is_known(1) && !is_known(3));
+    TEST_ASSERT_EQUAL_UINT32(id, first->id);
+}
+
+// It was found before it made room.
+static void test_one_that_is_gone_can_not_be_held(void)
+{
+    fill(0);
+    hk_session *first = hk_session_find_hidden(g_module, 1);
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 1));
+    TEST_ASSERT_FALSE(hk_session_hold(first, g_module, 1));
+    hk_session *next = take_up(ROOM + 2);
+    TEST_ASSERT_EQUAL_PTR(first, next); // the same place
+    TEST_ASSERT_FALSE(hk_session_hold(first, g_module, 1));
+    TEST_ASSERT_TRUE(hk_session_hold(next, g_module, ROOM + 2));
+    TEST_ASSERT_TRUE(hk_session_hold(next, g_module, 0));
+    TEST_ASSERT_FALSE(hk_session_hold(next, &g_hk.modules[1], 0));
+    TEST_ASSERT_EQUAL_UINT32(2, atomic_load(&next->held));
+    hk_session_let_go(next);
+    hk_session_let_go(next);
+}
+
+// Its place is the first that is used again, often by the same session.
+static void test_kernels_of_one_that_comes_back_learn_its_new_number(void)
+{
+    static const hk_vtable vtable;
+    static int object, other;
+    fill(1);
+    hk_session *first = hk_session_find_hidden(g_module, 1);
+    hk_kernel *k = hk_kernel_take_up(&object, &vtable, EPOCH);
+    hk_kernel *others = hk_kernel_take_up(&other, &vtable, EPOCH);
+    hk_kernel_belongs(k, first);
+    hk_kernel_belongs(others, hk_session_find_hidden(g_module, 2000));
+    TEST_ASSERT_NOT_NULL(take_up(ROOM + 1));
+    TEST_ASSERT_FALSE(is_known(1));
+    TEST_ASSERT_EQUAL_PTR(first, take_up(1));
+    TEST_ASSERT_NULL(atomic_load(&k->session)); // so the next execution sees another one
+    TEST_ASSERT_EQUAL_PTR(hk_session_find_hidden(g_module, 2000), atomic_load(&others->session));
+    hk_kernels_clear();
+}
+
+enum { THREADS = 3, STEPS = 4000, MORE = 40 };
+static _Atomic uint32_t g_wrong;
+
+static DWORD WINAPI run_what_makes_room(void *seed)
+{
+    static _Thread_local hk_thread thread;
+    uint32_t state = (uint32_t)(uintptr_t)seed;
+    for (int i = 0; i < STEPS; i++) {
+        state = state * 1664525u + 1013904223u;
+        uint32_t ort_id = 1 + (state >> 8) % MORE + ((state >> 28) % 2) * (ROOM - MORE / 2);
+        hk_session *s =
+            hk_session_take_up_hidden(&thread, EPOCH, g_module, ort_id, HK_SOURCE_EVENTS);
+        if (!s || !hk_session_hold(s, g_module, ort_id))
+            continue;
+        uint32_t id = s->id;
+        hk_session_run_begins(s, 1);
+        hk_session_let_go(s);
+        SwitchToThread();
+        if (s->id != id || s->ort_id != ort_id)
+            atomic_fetch_add(&g_wrong, 1);
+        hk_session_run_ends(s, 1);
+        atomic_store(&s->runs, 0); // so that it may go at once
+    }
+    return 0;
+}
+
+static void test_threads_that_run_them_while_others_make_room(void)
+{
+    HANDLE threads[THREADS];
+    fill(0);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        threads[i] = CreateThread(NULL, 0, run_what_makes_room, (void *)(i + 1), 0, NULL);
+    TEST_ASSERT_EQUAL_UINT32(WAIT_OBJECT_0,
+                             WaitForMultipleObjects(THREADS, threads, TRUE, INFINITE));
+    for (uint32_t i = 0; i < THREADS; i++)
+        CloseHandle(threads[i]);
+    TEST_ASSERT_EQUAL_UINT32(0, atomic_load(&g_wrong));
+    for (uint32_t i = 1; i <= ROOM + MORE; i++) {
+        hk_session *s = hk_session_find_hidden(g_module, i);
+        TEST_ASSERT_TRUE(!s || (!atomic_load(&s->flying) && !atomic_load(&s->held)));
+    }
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -235,5 +352,10 @@ int main(void)
     RUN_TEST(test_where_all_ran_the_oldest_that_does_not_run_makes_room);
     RUN_TEST(test_no_room_while_all_run);
     RUN_TEST(test_what_stands_for_those_without_a_number_stays);
+    RUN_TEST(test_one_that_has_just_come_does_not_go_at_once);
+    RUN_TEST(test_one_that_is_held_stays);
+    RUN_TEST(test_one_that_is_gone_can_not_be_held);
+    RUN_TEST(test_kernels_of_one_that_comes_back_learn_its_new_number);
+    RUN_TEST(test_threads_that_run_them_while_others_make_room);
     return UNITY_END();
 }

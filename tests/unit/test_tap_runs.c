@@ -33,6 +33,18 @@ hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m
     return hk_session_find_hidden(m, ort_id);
 }
 
+bool hk_session_hold(hk_session *s, const hk_module *m, uint32_t ort_id)
+{
+    (void)m;
+    atomic_fetch_add(&s->held, 1);
+    return s->ort_id == ort_id;
+}
+
+void hk_session_let_go(hk_session *s)
+{
+    atomic_fetch_sub(&s->held, 1);
+}
+
 hk_session *hk_session_sole_hidden(const hk_module *m)
 {
     (void)m;
@@ -97,6 +109,7 @@ void tearDown(void) {}
 static void begin(uint32_t session, uintptr_t stack)
 {
     hk_tap_run_begins(&g_thread, EPOCH, &g_provider, session, stack, 100);
+    TEST_ASSERT_EQUAL_UINT32(0, atomic_load(&g_sessions[session].held));
 }
 
 static void kernel(uintptr_t stack)
