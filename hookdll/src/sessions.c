@@ -245,9 +245,14 @@ hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSe
 
 // ---------------------------------------------------------------------------------------- finding
 
-hk_session *hk_session_at(uint32_t slot)
+uint32_t hk_sessions_used(void)
 {
-    return hk_registry_at(&g_sessions, slot);
+    return hk_registry_used(&g_sessions);
+}
+
+hk_session *hk_session_at(uint32_t i)
+{
+    return hk_registry_at(&g_sessions, i);
 }
 
 // Another thread may be ending it: its place is void before it is used again.
@@ -267,7 +272,7 @@ hk_session *hk_session_find(const OrtSession *session)
 
 uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id)
 {
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_registry_used(&g_sessions); i++) {
         const hk_session *s = hk_registry_at(&g_sessions, i);
         if (s && s->module == m && s->ort_id == ort_id)
             return s->id;
@@ -279,7 +284,7 @@ hk_session *hk_session_sole_in_flight(uint32_t *count)
 {
     hk_session *last = NULL;
     *count = 0;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_registry_used(&g_sessions); i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
         if (!s || !atomic_load(&s->flying))
             continue;

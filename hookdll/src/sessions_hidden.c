@@ -87,7 +87,7 @@ static hk_session_ref find_oldest(uint32_t newest)
 {
     hk_session_ref oldest = {0};
     uint64_t lowest = UINT64_MAX;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_sessions_used(); i++) {
         hk_session *s = hk_session_at(i);
         if (!s || !could_go(s))
             continue;
@@ -144,7 +144,7 @@ bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
 hk_session *hk_session_sole_hidden(const hk_module *m)
 {
     hk_session *sole = NULL;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_sessions_used(); i++) {
         hk_session *s = hk_session_at(i);
         if (!s || s->module != m || !s->ort_id)
             continue;
@@ -159,7 +159,7 @@ hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen)
 {
     hk_session *its = NULL, *perhaps = NULL;
     uint32_t known = 0, unknown = 0;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_sessions_used(); i++) {
         hk_session *s = hk_session_at(i);
         if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
             continue;

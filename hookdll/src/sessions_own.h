@@ -15,7 +15,9 @@ bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk
 bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest);
 #define HK_SESSION_GIVES_WAY 0x80000000u // in `held`: nobody may hold it any more
 
-hk_session *hk_session_at(uint32_t slot); // below HK_REGISTRY_SLOTS; NULL: free
+// For looking at all of them, see hk_registry_at.
+uint32_t hk_sessions_used(void);
+hk_session *hk_session_at(uint32_t i);
 
 // The module and ORT's number of a hidden session; NULL if it is none or has ended.
 const hk_module *hk_session_hidden_module(hk_session_ref ref, uint32_t *ort_id);
