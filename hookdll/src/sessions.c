@@ -2,16 +2,20 @@
 #include "sessions_own.h"
 
 #include "common/utf.h"
+#include "op.h"
 #include "phases.h"
 #include "shim.h"
 #include "xxh64.h"
 
 #define MODEL_PATH_MAX 4096u
+#define RESTING_MAX    64u
 #define HASH_BYTES_MAX (512u << 20) // larger models are not hashed: it would hold the program up
 
 static hk_registry g_sessions;
 static SRWLOCK g_pool_lock = SRWLOCK_INIT;
 static hk_session *g_pool;
+static hk_session *g_resting; // places of those that gave way
+static uint32_t g_resting_count;
 
 uint32_t hk_status_code(const hk_module *m, const OrtStatus *status)
 {
@@ -25,18 +29,49 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
 
 // ------------------------------------------------------------------------------------------ memory
 
-hk_session *hk_session_alloc(hk_module *m, uint32_t id)
+// A session that gave way may live, and come back: if it got its old place its kernels would not
+// notice that it has another number. So these places rest, and many are made fit for use at once.
+static void end_rest(void)
+{
+    AcquireSRWLockExclusive(&g_pool_lock);
+    hk_session *rested = g_resting_count >= RESTING_MAX ? g_resting : NULL;
+    if (rested)
+        g_resting = NULL, g_resting_count = 0;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+    if (!rested)
+        return;
+    hk_kernels_disown();
+    hk_session *last = rested;
+    while (last->next_free)
+        last = last->next_free;
+    AcquireSRWLockExclusive(&g_pool_lock);
+    last->next_free = g_pool;
+    g_pool = rested;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+}
+
+static hk_session *take_place(void)
 {
     AcquireSRWLockExclusive(&g_pool_lock);
     hk_session *s = g_pool;
     if (s)
         g_pool = s->next_free;
     ReleaseSRWLockExclusive(&g_pool_lock);
+    return s;
+}
+
+hk_session *hk_session_alloc(hk_module *m, uint32_t id)
+{
+    hk_session *s = take_place();
+    if (!s) {
+        end_rest();
+        s = take_place();
+    }
     if (s)
         memset(&s->module, 0, sizeof *s - offsetof(hk_session, module));
     else if (!(s = hk_alloc(sizeof *s)))
         return NULL;
-    atomic_fetch_and(&s->held, ~HK_SESSION_GIVES_WAY);
+    atomic_fetch_and(&s->held, ~HK_SESSION_GAVE_WAY);
     s->module = m;
     s->id = id ? id : (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
     s->facts.session = s->id;
@@ -54,8 +89,11 @@ void hk_session_free(void *value)
     s->model = s->options = s->providers = NULL;
     AcquireSRWLockExclusive(&g_pool_lock);
     s->id = 0; // references to it are void from here on
-    s->next_free = g_pool;
-    g_pool = s;
+    bool rests = atomic_load(&s->held) & HK_SESSION_GAVE_WAY;
+    hk_session **places = rests ? &g_resting : &g_pool;
+    g_resting_count += rests;
+    s->next_free = *places;
+    *places = s;
     ReleaseSRWLockExclusive(&g_pool_lock);
 }
 

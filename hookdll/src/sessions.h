@@ -28,7 +28,8 @@ typedef struct hk_session_memory {
 } hk_session_memory;
 
 typedef struct hk_session {
-    // Of its place, whoever has it: threads that are about to use it (hk_session_hold).
+    // Of its place, whoever has it: threads that are about to use it (hk_session_hold), or
+    // HK_SESSION_GAVE_WAY.
     _Atomic uint32_t held;
     hk_module *module; // what follows is cleared for another session
     struct hk_session *next_free;
@@ -54,6 +55,8 @@ typedef struct hk_session {
     char *model, *options, *providers; // hk_alloc
     char graph[128], producer[64], message[512];
 } hk_session;
+
+#define HK_SESSION_GAVE_WAY 0x80000000u // to another one: nobody may hold it any more
 
 // A session that may end, and its place become another's, while this is kept.
 typedef struct hk_session_ref {

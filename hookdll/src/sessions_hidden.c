@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Sessions of modules without a C API. They have no address: ORT's own number stands for it. Of
 // those that never ran nothing tells the end, so they must make room for others some day.
-#include "op.h"
 #include "sessions_own.h"
 
 #define NEWEST   64u // sessions that may not have had the time to run yet
 #define ATTEMPTS 16  // to find one that makes room, while others find or run them
 
 _Atomic uint32_t g_hk_hidden_changes;
+static SRWLOCK g_room_lock = SRWLOCK_INIT; // while one makes room
 
 // Odd, so that it is no address.
 static const OrtSession *hidden_key(const hk_module *m, uint32_t ort_id)
@@ -58,13 +58,22 @@ void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
 
 // --------------------------------------------------------------------------------- making room
 
+// It is still to be found for a moment.
+static void wait_until_gone(void)
+{
+    AcquireSRWLockShared(&g_room_lock);
+    ReleaseSRWLockShared(&g_room_lock);
+}
+
 // Its place may be another's by now, so that it is looked up again once nobody can take it away.
 bool hk_session_hold(hk_session *s, const hk_module *m, uint32_t ort_id)
 {
     uint32_t held = atomic_load(&s->held);
     do {
-        if (held & HK_SESSION_GIVES_WAY)
+        if (held & HK_SESSION_GAVE_WAY) {
+            wait_until_gone();
             return false;
+        }
     } while (!atomic_compare_exchange_weak(&s->held, &held, held + 1));
     if (hk_session_find_hidden(m, ort_id ? ort_id : s->ort_id) == s)
         return true;
@@ -89,9 +98,9 @@ static hk_session_ref find_oldest(uint32_t newest)
     uint64_t lowest = UINT64_MAX;
     for (uint32_t i = 0; i < hk_sessions_used(); i++) {
         hk_session *s = hk_session_at(i);
-        if (!s || !could_go(s))
+        uint32_t id = s ? s->id : 0;
+        if (!id || !could_go(s))
             continue;
-        uint32_t id = s->id;
         bool idle = !atomic_load(&s->runs) && (int32_t)(newest - id) >= (int32_t)NEWEST;
         uint64_t rank = (uint64_t)!idle << 32 | id;
         if (rank < lowest)
@@ -105,11 +114,11 @@ static bool make_it_go(hk_session_ref ref)
 {
     uint32_t nobody = 0, ort_id;
     hk_session *s = ref.session;
-    if (!atomic_compare_exchange_strong(&s->held, &nobody, HK_SESSION_GIVES_WAY))
+    if (!atomic_compare_exchange_strong(&s->held, &nobody, HK_SESSION_GAVE_WAY))
         return false;
     if (!atomic_load(&s->flying) && hk_session_hidden_module(ref, &ort_id))
         return true;
-    atomic_fetch_and(&s->held, ~HK_SESSION_GIVES_WAY);
+    atomic_fetch_and(&s->held, ~HK_SESSION_GAVE_WAY);
     return false;
 }
 
@@ -121,9 +130,6 @@ static bool make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
             return false;
         if (!make_it_go(oldest))
             continue;
-        // If it still lives it may come back, even to the same place, and its kernels must notice.
-        if (atomic_load(&oldest.session->runs))
-            hk_kernels_disown(oldest.session);
         hk_session_hidden_ends(t, epoch, oldest);
         return true;
     }
@@ -132,10 +138,9 @@ static bool make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
 
 bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest)
 {
-    static SRWLOCK lock = SRWLOCK_INIT; // one at a time, or one could undo what another has chosen
-    AcquireSRWLockExclusive(&lock);
+    AcquireSRWLockExclusive(&g_room_lock);
     bool made = make_room(t, epoch, newest);
-    ReleaseSRWLockExclusive(&lock);
+    ReleaseSRWLockExclusive(&g_room_lock);
     return made;
 }
 

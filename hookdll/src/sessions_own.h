@@ -13,7 +13,6 @@ void hk_session_free(void *session);
 bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s);
 // For the session `newest`; false: none can go.
 bool hk_session_make_room(hk_thread *t, uint32_t epoch, uint32_t newest);
-#define HK_SESSION_GIVES_WAY 0x80000000u // in `held`: nobody may hold it any more
 
 // For looking at all of them, see hk_registry_at.
 uint32_t hk_sessions_used(void);
