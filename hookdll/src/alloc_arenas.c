@@ -241,25 +241,35 @@ uint32_t hk_alloc_class_id(hk_thread *t, uint32_t epoch, hk_alloc_class *c, cons
 static void note_sharing(hk_arena *a, const hk_session *s)
 {
     const hk_session *before = atomic_load(&a->session);
-    if (!before || before == s || before->id != atomic_load(&a->session_id))
+    if (!before || before == s || before->id != atomic_load(&a->session_id) ||
+        atomic_load(&a->is_shared))
         return;
-    atomic_store(&a->is_shared, 1);
     atomic_store(&a->is_incomplete, 1);
+    atomic_store(&a->is_shared, 1);
+}
+
+static void add_to_session(hk_session *s, uint64_t handle)
+{
+    for (uint32_t i = 0; i < HK_SESSION_ARENAS; i++) {
+        uint64_t known = atomic_load(&s->memory.arenas[i]);
+        if (known == handle)
+            return;
+        if (!hk_arena_at(known) &&
+            atomic_compare_exchange_strong(&s->memory.arenas[i], &known, handle))
+            return;
+    }
 }
 
 void hk_arena_claim(hk_thread *t, uint32_t epoch, hk_arena *a, hk_session *s)
 {
-    uint64_t handle = hk_arena_handle(a);
-    note_sharing(a, s);
-    atomic_store(&a->session_id, s->id);
-    atomic_store(&a->session, s);
-    for (uint32_t i = 0; i < HK_SESSION_ARENAS; i++) {
-        uint64_t known = atomic_load(&s->memory.arenas[i]);
-        if (known == handle)
-            break;
-        if (!hk_arena_at(known) &&
-            atomic_compare_exchange_strong(&s->memory.arenas[i], &known, handle))
-            break;
+    // Of one that is shared nobody asks any more whose it is, and sessions that run at the same
+    // time claim it with every other allocation: nothing is written to it then.
+    if (!atomic_load(&a->is_shared)) {
+        note_sharing(a, s);
+        atomic_store(&a->session_id, s->id);
+        atomic_store(&a->session, s);
     }
-    hk_arena_announce(t, epoch, a);
+    add_to_session(s, hk_arena_handle(a));
+    if (!atomic_load(&a->announced))
+        hk_arena_announce(t, epoch, a);
 }

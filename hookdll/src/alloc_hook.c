@@ -8,6 +8,7 @@
 #define UNOWNED_MAX 64u // allocations for which the telling of an arena waits for its session
 
 hk_addresses g_hk_addresses;
+static _Atomic uint32_t g_plain_unnoted; // an allocation without an arena found no room there
 
 // -------------------------------------------------------------------------- inside of what we are
 
@@ -36,13 +37,14 @@ static inline void mark_end(hk_thread *t, uintptr_t outer)
 // ----------------------------------------------------------------------------------------- arenas
 
 // The arena that was called; NULL if the allocator is none.
-static inline hk_arena *arena_of(const hk_thread *t, const hk_alloc_class *c, const void *self)
+static inline hk_arena *arena_of(hk_thread *t, uint32_t epoch, const hk_alloc_class *c,
+                                 const void *self)
 {
     if (!c->is_arena)
         return NULL;
     hk_arena *a = hk_arena_find(self);
     if (__builtin_expect(!a || a->alloc_class != c, 0))
-        a = hk_arena_take_up(self, c, t->inside & HK_INSIDE_LOADING);
+        a = hk_arena_take_up(self, c, hk_is_loading(t, epoch));
     return a;
 }
 
@@ -120,11 +122,13 @@ static inline void learn(hk_thread *t, uint32_t epoch, hk_arena *a, const hk_all
     }
 }
 
-static __attribute__((noinline)) void count_unnoted(hk_arena *a, const hk_alloc_owner *o,
-                                                    uint64_t bytes)
+static __attribute__((noinline)) void count_unnoted(const hk_alloc_class *c, hk_arena *a,
+                                                    const hk_alloc_owner *o, uint64_t bytes)
 {
     if (a)
         atomic_store(&a->is_incomplete, 1);
+    else if (!c->is_arena)
+        atomic_store(&g_plain_unnoted, 1);
     hk_alloc_count_unnoted(o, bytes);
 }
 
@@ -133,7 +137,7 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
                                      uint8_t action, uintptr_t stack)
 {
     hk_alloc_owner o;
-    hk_arena *a = arena_of(t, c, self);
+    hk_arena *a = arena_of(t, epoch, c, self);
     hk_alloc_find_owner(t, epoch, a, true, 0, &o);
     if (memory) {
         bool noted = hk_addresses_put(&g_hk_addresses, memory, hk_address_note(bytes, o.tag));
@@ -142,7 +146,7 @@ static inline void record_allocation(hk_thread *t, uint32_t epoch, hk_alloc_clas
         if (__builtin_expect(noted, 1))
             hk_alloc_count(&o, bytes);
         else
-            count_unnoted(a, &o, bytes);
+            count_unnoted(c, a, &o, bytes);
     }
     if (__builtin_expect(t->alloc_grown != 0, 0))
         hk_alloc_count_growth(&o, t->alloc_grown);
@@ -208,9 +212,10 @@ static inline void record_release(hk_thread *t, uint32_t epoch, hk_alloc_class *
                                   const void *memory, uintptr_t stack)
 {
     hk_alloc_owner o;
-    hk_arena *a = arena_of(t, c, self);
+    hk_arena *a = arena_of(t, epoch, c, self);
     uint64_t note = hk_addresses_take(&g_hk_addresses, memory), bytes = hk_address_bytes(note);
-    if (__builtin_expect(!note, 0) && !c->is_arena && hk_arenas_any())
+    if (__builtin_expect(!note, 0) && !c->is_arena && hk_arenas_any() &&
+        !atomic_load_explicit(&g_plain_unnoted, memory_order_relaxed))
         return; // nobody was given it: an arena shrinks, by a function that does not lead to us
     hk_alloc_find_owner(t, epoch, a, false, hk_address_tag(note), &o);
     if (a)
@@ -281,4 +286,5 @@ void hk_alloc_clear(void)
     hk_arenas_clear();
     hk_alloc_classes_clear();
     hk_addresses_clear(&g_hk_addresses);
+    atomic_store(&g_plain_unnoted, 0);
 }

@@ -18,15 +18,17 @@ static hk_session *session_of(const hk_thread *t, uint32_t epoch, const hk_arena
 // On a thread that is not inside a run hook: a pool's, or one that loads, or the program's own.
 // There a release belongs to a run only if that run allocated the memory (`tag`): the program may
 // release something at any time.
-void hk_alloc_find_owner_elsewhere(const hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+void hk_alloc_find_owner_elsewhere(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
                                    uint32_t tag, hk_alloc_owner *o)
 {
     *o = (hk_alloc_owner){0};
-    if (t->inside & HK_INSIDE_LOADING) {
+    if (hk_is_loading(t, epoch)) {
         o->flags = HK_ALLOC_LOADING;
         return;
     }
-    if (!a)
+    if (t->run.epoch == epoch)
+        hk_alloc_owner_here(t, o);
+    if (t->run.epoch == epoch || !a)
         return;
     bool shared = atomic_load_explicit(&a->is_shared, memory_order_relaxed);
     hk_session *s = session_of(t, epoch, a, shared);

@@ -22,23 +22,29 @@ static inline uint32_t hk_alloc_tag(uint32_t session, uint32_t run)
     return ((run * 0x9e3779b1u ^ session * 0x85ebca6bu) >> 8) | 1u;
 }
 
-void hk_alloc_find_owner_elsewhere(const hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
-                                   uint32_t tag, hk_alloc_owner *o);
-
-// `a` is NULL for what is no arena, `tag` that of released memory.
-static inline void hk_alloc_find_owner(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
-                                       uint32_t tag, hk_alloc_owner *o)
+// The run of this thread.
+static inline void hk_alloc_owner_here(hk_thread *t, hk_alloc_owner *o)
 {
-    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0)) {
-        hk_alloc_find_owner_elsewhere(t, epoch, a, allocates, tag, o);
-        return;
-    }
     o->session = t->run.session_id;
     o->run = t->run.run;
     o->flags = 0;
     o->tag = hk_alloc_tag(o->session, o->run);
     o->mine = &t->run.memory;
     o->other = NULL;
+}
+
+// Where there is no run, or a mark of loading, which may be one that nobody took away.
+void hk_alloc_find_owner_elsewhere(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+                                   uint32_t tag, hk_alloc_owner *o);
+
+// `a` is NULL for what is no arena, `tag` that of released memory.
+static inline void hk_alloc_find_owner(hk_thread *t, uint32_t epoch, hk_arena *a, bool allocates,
+                                       uint32_t tag, hk_alloc_owner *o)
+{
+    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0))
+        hk_alloc_find_owner_elsewhere(t, epoch, a, allocates, tag, o);
+    else
+        hk_alloc_owner_here(t, o);
 }
 
 // Of a run that has memory whose release can't be told from others: more than any run has, so that

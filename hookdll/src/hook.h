@@ -129,6 +129,8 @@ typedef struct hk_thread {
     _Alignas(HK_CACHE_LINE) hk_op_frame ops[HK_OP_DEPTH_MAX];
     uint64_t op_ticks; // what operators cost us in the run that measures
     hk_tap_note tap;
+    uint32_t creation_epoch; // of HK_INSIDE_TAP: when and where it was set
+    uintptr_t creation_stack;
     hk_load_note load;
     uint32_t tap_depth; // may exceed HK_TAP_DEPTH: those are not recorded
     hk_tap_run tap_runs[HK_TAP_DEPTH];
@@ -148,7 +150,7 @@ typedef struct hk_thread {
 #define HK_INSIDE_CREATE  2u
 #define HK_INSIDE_ENV     4u
 #define HK_INSIDE_SPAWN   8u
-#define HK_INSIDE_TAP     16u // a session is being created, as ORT's own events tell
+#define HK_INSIDE_TAP     16u // a session is being created, as ORT's own events tell (hk_is_loading)
 #define HK_INSIDE_LOADING (HK_INSIDE_CREATE | HK_INSIDE_TAP)
 
 // ----------------------------------------------------------------------------------------- modules
@@ -272,6 +274,27 @@ static inline hk_thread *hk_thread_get(void)
     }
     __asm__ volatile("movq %%gs:0x1780, %0" : "=r"(more));
     return more ? *(hk_thread *volatile *)&more[g_hk.tls - 64] : NULL;
+}
+
+#define HK_CREATION_FRAME_BYTES 1024u // the function that tells of a creation needs less
+
+// Whether a session is being created further up the stack. A creation that only ORT's events tell
+// of may fail, and end, without a word; and we may not be there when it ends. So it is over when
+// another arming has begun, or when the stack is above the function that told of its begin.
+static inline bool hk_is_loading(hk_thread *t, uint32_t epoch)
+{
+    if ((t->inside & HK_INSIDE_TAP) &&
+        (t->creation_epoch != epoch ||
+         (uintptr_t)__builtin_frame_address(0) > t->creation_stack + HK_CREATION_FRAME_BYTES))
+        t->inside &= ~HK_INSIDE_TAP;
+    return t->inside & HK_INSIDE_LOADING;
+}
+
+static inline void hk_creation_begins(hk_thread *t, uint32_t epoch, uintptr_t stack)
+{
+    t->inside |= HK_INSIDE_TAP;
+    t->creation_epoch = epoch;
+    t->creation_stack = stack;
 }
 
 // Begins our own code in a hook: NULL if we are not armed. `*epoch` is for hk_reenter().

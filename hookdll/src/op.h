@@ -148,6 +148,8 @@ bool hk_kernel_waits(hk_kernel *k);
 // they end with their session.
 typedef void hk_kernel_ended_fn(void *context, uint32_t kernel);
 void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *context);
+// Kernels of sessions that gave way are nobody's until they run again.
+void hk_kernels_disown(void);
 
 bool hk_is_readable(uint64_t address, size_t bytes); // as the system says
 

@@ -53,10 +53,8 @@ static __attribute__((noinline)) bool assign_elsewhere(const hk_thread *t, hk_ke
     return !hk_run_skips_ops(f->run);
 }
 
-static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_frame *f)
+static inline bool assign_here(const hk_thread *t, hk_kernel *k, hk_op_frame *f)
 {
-    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0))
-        return assign_elsewhere(t, k, f);
     f->session = t->run.session_id;
     f->run = t->run.run;
     f->run_inputs = t->run.inputs;
@@ -65,6 +63,21 @@ static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_fram
                          0))
         hk_kernel_learn_owner(k, t->run.session);
     return true;
+}
+
+// No run, or a mark of loading, which may be one that nobody took away.
+static __attribute__((noinline)) bool assign_unusual(hk_thread *t, uint32_t epoch, hk_kernel *k,
+                                                     hk_op_frame *f)
+{
+    return hk_is_loading(t, epoch) || t->run.epoch != epoch ? assign_elsewhere(t, k, f)
+                                                            : assign_here(t, k, f);
+}
+
+static inline bool assign(hk_thread *t, uint32_t epoch, hk_kernel *k, hk_op_frame *f)
+{
+    if (__builtin_expect(t->run.epoch != epoch || (t->inside & HK_INSIDE_LOADING), 0))
+        return assign_unusual(t, epoch, k, f);
+    return assign_here(t, k, f);
 }
 
 // ---------------------------------------------------------------------------------- first sight

@@ -163,6 +163,18 @@ void hk_kernels_retire_of(const hk_session *s, hk_kernel_ended_fn *ended, void *
     ReleaseSRWLockExclusive(&g_lock);
 }
 
+void hk_kernels_disown(void)
+{
+    AcquireSRWLockExclusive(&g_lock);
+    for (uint32_t i = 0; i < 1u << HK_KERNEL_BITS; i++)
+        for (hk_kernel *k = atomic_load(&g_hk_kernels[i]); k; k = atomic_load(&k->next)) {
+            const hk_session *s = atomic_load(&k->session);
+            if (s && (atomic_load(&s->held) & HK_SESSION_GAVE_WAY))
+                atomic_store(&k->session, NULL);
+        }
+    ReleaseSRWLockExclusive(&g_lock);
+}
+
 void hk_kernels_forget(uintptr_t base, size_t size)
 {
     AcquireSRWLockExclusive(&g_lock);

@@ -41,6 +41,30 @@ static uint32_t slot_for_new(const hk_registry *r, const void *key)
     return HK_REGISTRY_SLOTS;
 }
 
+static void list(hk_registry *r, uint32_t slot)
+{
+    uint32_t count = atomic_load(&r->used_count);
+    if (r->is_listed[slot])
+        return;
+    r->is_listed[slot] = true;
+    atomic_store(&r->used[count], (uint16_t)slot);
+    atomic_store(&r->used_count, count + 1);
+}
+
+// Nothing that is in use moves: who looks at all of them at this moment would miss it.
+static void shorten_list(hk_registry *r)
+{
+    uint32_t count = atomic_load(&r->used_count);
+    while (count) {
+        uint32_t slot = atomic_load(&r->used[count - 1]);
+        if (atomic_load(&r->keys[slot]) > REMOVED)
+            break;
+        r->is_listed[slot] = false;
+        count--;
+    }
+    atomic_store(&r->used_count, count);
+}
+
 bool hk_registry_add(hk_registry *r, const void *key, void *value)
 {
     AcquireSRWLockExclusive(&r->lock);
@@ -55,6 +79,7 @@ bool hk_registry_add(hk_registry *r, const void *key, void *value)
         atomic_store_explicit(&r->values[i], value, memory_order_release);
         atomic_store_explicit(&r->keys[i], (uintptr_t)key, memory_order_release);
         r->live += is_new;
+        list(r, i);
     }
     ReleaseSRWLockExclusive(&r->lock);
     return fits;
@@ -82,13 +107,17 @@ void *hk_registry_remove(hk_registry *r, const void *key)
         atomic_store(&r->keys[i], REMOVED);
         r->live--;
         sweep_removed(r, i);
+        shorten_list(r);
     }
     ReleaseSRWLockExclusive(&r->lock);
     return value;
 }
 
-void *hk_registry_at(const hk_registry *r, uint32_t slot)
+void *hk_registry_at(const hk_registry *r, uint32_t i)
 {
+    if (i >= hk_registry_used(r))
+        return NULL;
+    uint32_t slot = atomic_load_explicit(&r->used[i], memory_order_relaxed);
     if (atomic_load_explicit(&r->keys[slot], memory_order_acquire) <= REMOVED)
         return NULL;
     return atomic_load_explicit(&r->values[slot], memory_order_acquire);
@@ -103,5 +132,6 @@ void hk_registry_clear(hk_registry *r, void (*drop)(void *value))
         atomic_store(&r->keys[i], EMPTY);
     }
     r->live = 0;
+    shorten_list(r);
     ReleaseSRWLockExclusive(&r->lock);
 }

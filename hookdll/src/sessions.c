@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-#include "sessions.h"
+#include "sessions_own.h"
 
 #include "common/utf.h"
+#include "op.h"
 #include "phases.h"
-#include "registry.h"
 #include "shim.h"
 #include "xxh64.h"
 
 #define MODEL_PATH_MAX 4096u
+#define RESTING_MAX    64u
 #define HASH_BYTES_MAX (512u << 20) // larger models are not hashed: it would hold the program up
 
 static hk_registry g_sessions;
 static SRWLOCK g_pool_lock = SRWLOCK_INIT;
 static hk_session *g_pool;
+static hk_session *g_resting; // places of those that gave way
+static uint32_t g_resting_count;
 
 uint32_t hk_status_code(const hk_module *m, const OrtStatus *status)
 {
@@ -26,18 +29,49 @@ hk_text hk_status_message(const hk_module *m, const OrtStatus *status)
 
 // ------------------------------------------------------------------------------------------ memory
 
-// `id`: the number that it was given when it was begun, 0: none yet.
-static hk_session *session_alloc(hk_module *m, uint32_t id)
+// A session that gave way may live, and come back: if it got its old place its kernels would not
+// notice that it has another number. So these places rest, and many are made fit for use at once.
+static void end_rest(void)
+{
+    AcquireSRWLockExclusive(&g_pool_lock);
+    hk_session *rested = g_resting_count >= RESTING_MAX ? g_resting : NULL;
+    if (rested)
+        g_resting = NULL, g_resting_count = 0;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+    if (!rested)
+        return;
+    hk_kernels_disown();
+    hk_session *last = rested;
+    while (last->next_free)
+        last = last->next_free;
+    AcquireSRWLockExclusive(&g_pool_lock);
+    last->next_free = g_pool;
+    g_pool = rested;
+    ReleaseSRWLockExclusive(&g_pool_lock);
+}
+
+static hk_session *take_place(void)
 {
     AcquireSRWLockExclusive(&g_pool_lock);
     hk_session *s = g_pool;
     if (s)
         g_pool = s->next_free;
     ReleaseSRWLockExclusive(&g_pool_lock);
+    return s;
+}
+
+hk_session *hk_session_alloc(hk_module *m, uint32_t id)
+{
+    hk_session *s = take_place();
+    if (!s) {
+        end_rest();
+        s = take_place();
+    }
     if (s)
-        memset(s, 0, sizeof *s);
+        memset(&s->module, 0, sizeof *s - offsetof(hk_session, module));
     else if (!(s = hk_alloc(sizeof *s)))
         return NULL;
+    atomic_fetch_and(&s->held, ~HK_SESSION_GAVE_WAY);
     s->module = m;
     s->id = id ? id : (uint32_t)InterlockedIncrement((volatile LONG *)&g_hk.next_session);
     s->facts.session = s->id;
@@ -45,7 +79,7 @@ static hk_session *session_alloc(hk_module *m, uint32_t id)
     return s;
 }
 
-static void session_free(void *value)
+void hk_session_free(void *value)
 {
     hk_session *s = value;
     hk_alloc_session_gone(s);
@@ -55,8 +89,11 @@ static void session_free(void *value)
     s->model = s->options = s->providers = NULL;
     AcquireSRWLockExclusive(&g_pool_lock);
     s->id = 0; // references to it are void from here on
-    s->next_free = g_pool;
-    g_pool = s;
+    bool rests = atomic_load(&s->held) & HK_SESSION_GAVE_WAY;
+    hk_session **places = rests ? &g_resting : &g_pool;
+    g_resting_count += rests;
+    s->next_free = *places;
+    *places = s;
     ReleaseSRWLockExclusive(&g_pool_lock);
 }
 
@@ -148,33 +185,16 @@ static void note_address(hk_session *s, const OrtSession *session)
         atomic_compare_exchange_strong(&s->module->session_vtable, &none, vtable);
 }
 
-// Of hidden sessions only those that ran are seen to end: the oldest of the others makes room.
-static bool make_room(hk_thread *t, uint32_t epoch)
-{
-    hk_session_ref oldest = {0};
-    uint64_t lowest = UINT64_MAX;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || s->address || !s->ort_id || atomic_load(&s->flying))
-            continue;
-        uint64_t rank = (uint64_t)(atomic_load(&s->runs) != 0) << 32 | s->id;
-        if (rank < lowest)
-            lowest = rank, oldest = (hk_session_ref){s, s->id};
-    }
-    hk_session_hidden_ends(t, epoch, oldest);
-    return oldest.session;
-}
-
-static bool remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
+bool hk_session_remember(hk_thread *t, uint32_t epoch, const OrtSession *key, hk_session *s)
 {
     return hk_registry_add(&g_sessions, key, s) ||
-           (make_room(t, epoch) && hk_registry_add(&g_sessions, key, s));
+           (hk_session_make_room(t, epoch, s->id) && hk_registry_add(&g_sessions, key, s));
 }
 
 void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *session,
                         OrtStatus *status, const hk_session_origin *origin)
 {
-    hk_session *s = session_alloc(m, t->tap.session);
+    hk_session *s = hk_session_alloc(m, t->tap.session);
     if (!s)
         return;
     s->ort_id = t->tap.ort_session;
@@ -194,7 +214,7 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     hk_phases_emit(t, epoch, s->id, origin, status != NULL);
     if (status) {
         hk_session_announce(t, epoch, s);
-        session_free(s);
+        hk_session_free(s);
         return;
     }
     if (!unfinished)
@@ -202,10 +222,10 @@ void hk_session_created(hk_thread *t, uint32_t epoch, hk_module *m, OrtSession *
     // An older one at this address died unseen (its runtime was unloaded).
     hk_session *stale = hk_registry_remove(&g_sessions, session);
     if (stale)
-        session_free(stale);
+        hk_session_free(stale);
     note_address(s, session);
-    if (!remember(t, epoch, session, s)) {
-        session_free(s);
+    if (!hk_session_remember(t, epoch, session, s)) {
+        hk_session_free(s);
         return;
     }
     if (!unfinished)
@@ -245,15 +265,15 @@ hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSe
         return NULL;
     AcquireSRWLockExclusive(&lock);
     hk_session *s = hk_session_find(session);
-    if (!s && (s = session_alloc(m, 0)) != NULL) {
+    if (!s && (s = hk_session_alloc(m, 0)) != NULL) {
         note_address(s, session);
         s->created_ticks = hk_ticks();
         s->facts.source = HK_SOURCE_BEFORE_ATTACH;
         s->shim = hk_shim_in(session);
         describe_metadata(s, m, session);
         hk_alloc_session_seen(m, session);
-        if (!remember(t, epoch, session, s)) {
-            session_free(s);
+        if (!hk_session_remember(t, epoch, session, s)) {
+            hk_session_free(s);
             s = NULL;
         }
     }
@@ -261,89 +281,26 @@ hk_session *hk_session_take_up(hk_thread *t, uint32_t epoch, hk_module *m, OrtSe
     return s;
 }
 
-// ------------------------------------------------------------------------ without an address
+// ---------------------------------------------------------------------------------------- finding
 
-_Atomic uint32_t g_hk_hidden_changes;
-
-// Odd, so that it is no address.
-static const OrtSession *hidden_key(const hk_module *m, uint32_t ort_id)
+uint32_t hk_sessions_used(void)
 {
-    uintptr_t slot = (uintptr_t)(m - g_hk.modules) + 1;
-    return (const OrtSession *)(((uintptr_t)ort_id * 2 * HK_MODULES_MAX + slot) * 2 + 1);
+    return hk_registry_used(&g_sessions);
 }
 
-hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id)
+hk_session *hk_session_at(uint32_t i)
 {
-    return hk_session_find(hidden_key(m, ort_id));
+    return hk_registry_at(&g_sessions, i);
 }
 
-hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id,
-                                      uint8_t source)
+// Another thread may be ending it: its place is void before it is used again.
+const hk_module *hk_session_hidden_module(hk_session_ref ref, uint32_t *ort_id)
 {
-    static SRWLOCK lock = SRWLOCK_INIT;
-    if (RtlDllShutdownInProgress())
-        return NULL;
-    AcquireSRWLockExclusive(&lock);
-    hk_session *s = hk_session_find_hidden(m, ort_id);
-    if (!s && (s = session_alloc(m, 0)) != NULL) {
-        s->created_ticks = hk_ticks();
-        s->facts.source = source;
-        s->ort_id = ort_id;
-        if (!remember(t, epoch, hidden_key(m, ort_id), s)) {
-            session_free(s);
-            s = NULL;
-        }
-        atomic_fetch_add(&g_hk_hidden_changes, 1);
-    }
-    ReleaseSRWLockExclusive(&lock);
-    return s;
-}
-
-void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
-{
-    if (!ref.session)
-        return;
-    // Another thread may be ending it: its place is void before it is used again, and ORT never
-    // gives a number twice, so the key is that of no other session.
     AcquireSRWLockShared(&g_pool_lock);
-    bool hidden = ref.session->id == ref.id && ref.session->ort_id && !ref.session->module->api;
-    const OrtSession *key = hidden ? hidden_key(ref.session->module, ref.session->ort_id) : NULL;
+    const hk_module *m = ref.session->id == ref.id ? ref.session->module : NULL;
+    *ort_id = m ? ref.session->ort_id : 0;
     ReleaseSRWLockShared(&g_pool_lock);
-    if (!hidden)
-        return;
-    hk_session_released(t, epoch, key);
-    atomic_fetch_add(&g_hk_hidden_changes, 1);
-}
-
-hk_session *hk_session_sole_hidden(const hk_module *m)
-{
-    hk_session *sole = NULL;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || s->module != m || !s->ort_id)
-            continue;
-        if (sole)
-            return NULL;
-        sole = s;
-    }
-    return sole;
-}
-
-hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen)
-{
-    hk_session *its = NULL, *perhaps = NULL;
-    uint32_t known = 0, unknown = 0;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
-        hk_session *s = hk_registry_at(&g_sessions, i);
-        if (!s || !atomic_load_explicit(&s->flying, memory_order_relaxed))
-            continue;
-        uint64_t has = atomic_load_explicit(&s->manager, memory_order_relaxed);
-        if (has == manager)
-            its = s, known++;
-        else if (s->module == seen && (!has || !s->ort_id)) // without a number: it is several
-            perhaps = s, unknown++;
-    }
-    return known == 1 ? its : !known && unknown == 1 ? perhaps : NULL;
+    return *ort_id && !m->api ? m : NULL;
 }
 
 hk_session *hk_session_find(const OrtSession *session)
@@ -353,7 +310,7 @@ hk_session *hk_session_find(const OrtSession *session)
 
 uint32_t hk_session_with_ort_id(const hk_module *m, uint32_t ort_id)
 {
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_registry_used(&g_sessions); i++) {
         const hk_session *s = hk_registry_at(&g_sessions, i);
         if (s && s->module == m && s->ort_id == ort_id)
             return s->id;
@@ -366,7 +323,7 @@ hk_session *hk_session_sole_in_flight(bool *out_may_record)
     hk_session *last = NULL;
     uint32_t count = 0;
     *out_may_record = false;
-    for (uint32_t i = 0; i < HK_REGISTRY_SLOTS; i++) {
+    for (uint32_t i = 0; i < hk_registry_used(&g_sessions); i++) {
         hk_session *s = hk_registry_at(&g_sessions, i);
         if (!s || !atomic_load(&s->flying))
             continue;
@@ -390,11 +347,11 @@ void hk_session_released(hk_thread *t, uint32_t epoch, const OrtSession *session
     if (s->shim)
         hk_shim_kernels_end(t, epoch, s);
     hk_emit(t, epoch, TL_EVENT_SessionEnd, hk_ticks(), &end, sizeof end, NULL, 0);
-    session_free(s);
+    hk_session_free(s);
 }
 
 void hk_sessions_clear(void)
 {
-    hk_registry_clear(&g_sessions, session_free);
+    hk_registry_clear(&g_sessions, hk_session_free);
     atomic_fetch_add(&g_hk_hidden_changes, 1);
 }

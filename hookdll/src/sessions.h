@@ -28,7 +28,10 @@ typedef struct hk_session_memory {
 } hk_session_memory;
 
 typedef struct hk_session {
-    hk_module *module;
+    // Of its place, whoever has it: threads that are about to use it (hk_session_hold), or
+    // HK_SESSION_GAVE_WAY.
+    _Atomic uint32_t held;
+    hk_module *module; // what follows is cleared for another session
     struct hk_session *next_free;
     const OrtSession *address; // NULL: hidden
     uint32_t id;
@@ -53,6 +56,8 @@ typedef struct hk_session {
     char *model, *options, *providers; // hk_alloc
     char graph[128], producer[64], message[512];
 } hk_session;
+
+#define HK_SESSION_GAVE_WAY 0x80000000u // to another one: nobody may hold it any more
 
 // A session that may end, and its place become another's, while this is kept.
 typedef struct hk_session_ref {
@@ -112,6 +117,11 @@ hk_session *hk_session_running_with(uint64_t manager, const hk_module *seen);
 hk_session *hk_session_find_hidden(const hk_module *m, uint32_t ort_id);
 hk_session *hk_session_take_up_hidden(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id,
                                       uint8_t source);
+// A hidden session may have to make room for another at any moment while it does not run. False: it
+// has, find it again. Else it stays until hk_session_let_go(), and then as long as it runs.
+// `ort_id` 0: any session of the module will do.
+bool hk_session_hold(hk_session *s, const hk_module *m, uint32_t ort_id);
+void hk_session_let_go(hk_session *s);
 // Does nothing if it has ended already or is not hidden.
 void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref);
 // The only one of this module, NULL: there are none or several. Walks all; the answer is good as

@@ -95,7 +95,7 @@ extern hk_tap_register_fn *g_hk_tap_real_register;
 extern hk_tap_write_fn *g_hk_tap_real_write;
 
 // tap_runs.c: sessions and runs of modules without a C API
-void hk_tap_session_begins(hk_thread *t);
+void hk_tap_session_begins(hk_thread *t, uint32_t epoch, uintptr_t stack);
 void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, const hk_tap_event *e,
                             uint64_t now);
 void hk_tap_run_begins(hk_thread *t, uint32_t epoch, hk_tap_provider *p, uint32_t ort_session,

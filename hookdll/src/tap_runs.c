@@ -14,12 +14,13 @@
     "This runtime does not tell which session runs: these runs may be those of several sessions."
 
 enum { CALL_EVENTS = 3, STATUS_FAIL = 1, SAME_FRAME_BYTES = 1024 };
+enum { ATTEMPTS = 16 }; // to get hold of a session while others make room
 
 // ---------------------------------------------------------------------------------------- sessions
 
-void hk_tap_session_begins(hk_thread *t)
+void hk_tap_session_begins(hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
-    t->inside |= HK_INSIDE_TAP;
+    hk_creation_begins(t, epoch, stack);
     t->load = (hk_load_note){.optimising = t->tap.creation_start};
 }
 
@@ -51,7 +52,7 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     if (stale)
         hk_session_hidden_ends(t, epoch, (hk_session_ref){stale, stale->id});
     hk_session *s = hk_session_take_up_hidden(t, epoch, m, e->session, HK_SOURCE_EVENTS);
-    if (!s)
+    if (!s || !hk_session_hold(s, m, e->session))
         return;
     uint64_t begin = t->tap.model_start ? t->tap.model_start : t->tap.creation_start;
     s->created_ticks = now;
@@ -65,6 +66,7 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
         t, epoch, s->id,
         &(hk_session_origin){.source = HK_SOURCE_EVENTS, .begin = t->tap.model_start, .end = now},
         false);
+    hk_session_let_go(s);
     t->tap = (hk_tap_note){0};
 }
 
@@ -88,21 +90,34 @@ static void announce(hk_thread *t, uint32_t epoch, hk_session *s)
     hk_session_announce(t, epoch, s);
 }
 
-// NULL only if there are more sessions than we track.
-static hk_session *session_that_runs(hk_thread *t, uint32_t epoch, hk_tap_provider *p,
-                                     uint32_t ort_session)
+static hk_session *find_or_take_up(hk_thread *t, uint32_t epoch, hk_tap_provider *p,
+                                   uint32_t ort_session)
 {
     hk_module *m = p->module;
     hk_session *s = ort_session       ? hk_session_find_hidden(m, ort_session)
                     : p->came_with_us ? only_session(p)
                                       : NULL;
-    if (!s)
-        s = hk_session_take_up_hidden(t, epoch, m, ort_session,
-                                      ort_session || !p->came_with_us ? HK_SOURCE_BEFORE_ATTACH
-                                                                      : HK_SOURCE_EVENTS);
-    if (s && !atomic_load_explicit(&s->announced, memory_order_relaxed))
-        announce(t, epoch, s);
-    return s;
+    return s ? s
+             : hk_session_take_up_hidden(t, epoch, m, ort_session,
+                                         ort_session || !p->came_with_us ? HK_SOURCE_BEFORE_ATTACH
+                                                                         : HK_SOURCE_EVENTS);
+}
+
+// Held. NULL only if there are more sessions than we track.
+static hk_session *session_that_runs(hk_thread *t, uint32_t epoch, hk_tap_provider *p,
+                                     uint32_t ort_session)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        hk_session *s = find_or_take_up(t, epoch, p, ort_session);
+        if (!s)
+            return NULL;
+        if (!hk_session_hold(s, p->module, ort_session))
+            continue;
+        if (!atomic_load_explicit(&s->announced, memory_order_relaxed))
+            announce(t, epoch, s);
+        return s;
+    }
+    return NULL;
 }
 
 // -------------------------------------------------------------------------------------------- runs
@@ -162,8 +177,10 @@ void hk_tap_run_begins(hk_thread *t, uint32_t epoch, hk_tap_provider *p, uint32_
         atomic_fetch_add(&g_hk.section->dropped, 1);
         return;
     }
-    if (t->tap_depth++ >= HK_TAP_DEPTH)
+    if (t->tap_depth++ >= HK_TAP_DEPTH) {
+        hk_session_let_go(s);
         return;
+    }
     hk_tap_run *r = &t->tap_runs[t->tap_depth - 1];
     *r = (hk_tap_run){.session = s,
                       .session_id = s->id,
@@ -179,21 +196,34 @@ void hk_tap_run_begins(hk_thread *t, uint32_t epoch, hk_tap_provider *p, uint32_
                            .session_id = s->id,
                            .run = r->run,
                            .skips_ops = hk_run_skips_ops(r->run)};
+    hk_session_let_go(s); // it runs
 }
 
-// Not if it is the end of a run that was told as failed already, or that began before we came.
+// Not if it is the end of a run that was told as failed already, or that began before we came. Runs
+// inside of the one that ends can't be there any more.
 void hk_tap_run_ends(hk_thread *t, uint32_t epoch, uintptr_t stack, uint64_t now)
 {
-    if (t->tap_depth && (t->tap_depth > HK_TAP_DEPTH ||
-                         stack + SAME_FRAME_BYTES > t->tap_runs[t->tap_depth - 1].stack))
+    if (t->tap_depth > HK_TAP_DEPTH) {
+        if (stack + SAME_FRAME_BYTES <= t->tap_runs[HK_TAP_DEPTH - 1].stack) {
+            t->tap_depth--; // one that is not recorded
+            return;
+        }
+        t->tap_depth = HK_TAP_DEPTH;
+    }
+    while (t->tap_depth && t->tap_runs[t->tap_depth - 1].stack + SAME_FRAME_BYTES < stack)
+        end_run(t, epoch, STATUS_FAIL, now);
+    if (t->tap_depth && stack + SAME_FRAME_BYTES > t->tap_runs[t->tap_depth - 1].stack)
         end_run(t, epoch, 0, now);
 }
 
-// An error inside of a kernel (a Loop, an If) is told again when that kernel has failed for it.
+// An error inside of a kernel (a Loop, an If) is told again when that kernel has failed for it. Not
+// if the kernel is the one that the run was begun in.
 static bool is_inside_kernel(const hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
     const hk_op_frame *f = t->op_depth ? &t->ops[t->op_depth - 1] : NULL;
-    return f && f->epoch == epoch && f->stack > stack;
+    bool inside = f && f->epoch == epoch && f->stack > stack;
+    return inside && t->tap_depth && t->tap_depth <= HK_TAP_DEPTH &&
+           f->stack < t->tap_runs[t->tap_depth - 1].stack;
 }
 
 void hk_tap_run_fails(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uintptr_t stack,

@@ -106,7 +106,7 @@ static void on_hidden_event(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
 {
     announce(t, epoch, p->module, e);
     if (hk_tap_is(e->name, "SessionCreationStart"))
-        hk_tap_session_begins(t);
+        hk_tap_session_begins(t, epoch, stack);
     else if (hk_tap_is(e->name, "SessionCreation"))
         hk_tap_session_created(t, epoch, p, e, now);
     else if (is_error(e->name))
@@ -114,11 +114,11 @@ static void on_hidden_event(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
 }
 
 // ORT also makes sessions that no hook sees, to compile a model: what it executes meanwhile belongs
-// to no run. One that fails may end without a word; then the thread's next run ends it.
-static void on_unseen_creation(hk_thread *t, const hk_tap_event *e)
+// to no run. One that fails may end without a word: see hk_is_loading.
+static void on_unseen_creation(hk_thread *t, uint32_t epoch, const hk_tap_event *e, uintptr_t stack)
 {
     if (hk_tap_is(e->name, "SessionCreationStart"))
-        t->inside |= HK_INSIDE_TAP;
+        hk_creation_begins(t, epoch, stack);
     else if (hk_tap_is(e->name, "SessionCreation") || hk_tap_is(e->name, "SessionCreationEnd") ||
              is_error(e->name))
         t->inside &= ~HK_INSIDE_TAP;
@@ -135,7 +135,7 @@ static __attribute__((noinline)) void on_event(hk_thread *t, uint32_t epoch, hk_
         if (!p->module->api && !p->is_log)
             on_hidden_event(t, epoch, p, &e, stack, now);
         else if (!p->is_log && !is_creating(t))
-            on_unseen_creation(t, &e);
+            on_unseen_creation(t, epoch, &e, stack);
         tell(t, epoch, p->module, &e, level, now);
     }
     SetLastError(error);

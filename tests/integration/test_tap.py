@@ -312,7 +312,7 @@ def compiled(checker):
     """a model that is compiled while a session runs: what is executed for it is loading, and not that session's"""
     for version in ("1.23.2", "1.30.0"):
         trace = "%s/%s.ortl" % (checker.folder, version)
-        program = h.ortscope(checker.folder, version, "run", "-q", "-o", trace, "--ring-size", "16384", "--",
+        program = h.ortscope(checker.folder, version, "run", "-q", "--ring-size", "16384", "-o", trace, "--",
                              h.BIN + "/odd_compile.exe", h.dll(version), SMALL + "/absent.onnx", h.PICTURE_MODELS + "/cls.onnx", 5)
         report = h.report_of(program.out)[0]
         checker.equal(version + ": the program did its work", (program.code, report["compiled"]), (0, 5))

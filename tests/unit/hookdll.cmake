@@ -42,6 +42,11 @@ if(WIN32)
                   LIBS hk_scan tl_producer ntdll)
     target_include_directories(test_alloc_owner PRIVATE ${hookdll_src})
     target_link_libraries(test_alloc_owner PRIVATE hook_flags)
+    ortscope_test(test_alloc_hook
+                  SOURCES test_alloc_hook.c ${hookdll_src}/alloc_hook.c ${hookdll_src}/alloc_owner.c
+                  LIBS hk_scan tl_producer ntdll)
+    target_include_directories(test_alloc_hook PRIVATE ${hookdll_src})
+    target_link_libraries(test_alloc_hook PRIVATE hook_flags)
     ortscope_test(test_etw_journal SOURCES test_etw_journal.c ${hookdll_src}/etw_journal.c
                   LIBS tl_producer ntdll)
     target_include_directories(test_etw_journal PRIVATE ${hookdll_src})
@@ -50,6 +55,21 @@ if(WIN32)
                   LIBS hk_tap tl_producer ntdll)
     target_include_directories(test_tap_provider PRIVATE ${hookdll_src})
     target_link_libraries(test_tap_provider PRIVATE hook_flags)
+    ortscope_test(test_tap_runs SOURCES test_tap_runs.c ${hookdll_src}/tap_runs.c
+                  LIBS hk_tap tl_producer ntdll)
+    target_include_directories(test_tap_runs PRIVATE ${hookdll_src})
+    target_link_libraries(test_tap_runs PRIVATE hook_flags)
+    ortscope_test(test_tap_write SOURCES test_tap_write.c ${hookdll_src}/tap_write.c
+                  LIBS hk_tap tl_producer ntdll)
+    target_include_directories(test_tap_write PRIVATE ${hookdll_src})
+    target_link_libraries(test_tap_write PRIVATE hook_flags)
+    ortscope_test(test_sessions
+                  SOURCES test_sessions.c ${hookdll_src}/op_kernels.c ${hookdll_src}/registry.c
+                          ${hookdll_src}/sessions.c ${hookdll_src}/sessions_hidden.c
+                          ${hookdll_src}/xxh64.c
+                  LIBS cm_common tl_producer ntdll)
+    target_include_directories(test_sessions PRIVATE ${hookdll_src})
+    target_link_libraries(test_sessions PRIVATE hook_flags)
     add_test(NAME check_imports COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP}
         -DDLL=$<TARGET_FILE:ortscope_hook> -P ${CMAKE_CURRENT_LIST_DIR}/check_imports.cmake)
     ortscope_test(test_detour SOURCES test_detour.c detour_code.c LIBS hk_detour)

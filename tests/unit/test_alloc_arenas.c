@@ -120,6 +120,37 @@ static void test_used_by_sessions_that_live_at_the_same_time(void)
     TEST_ASSERT_FALSE(atomic_load(&a->is_shared));
 }
 
+static bool has(const hk_session *s, const hk_arena *a)
+{
+    for (uint32_t i = 0; i < HK_SESSION_ARENAS; i++)
+        if (atomic_load(&s->memory.arenas[i]) == hk_arena_handle(a))
+            return true;
+    return false;
+}
+
+// Threads of several sessions would take its line from each other with every allocation.
+static void test_once_shared_it_changes_hands_no_more(void)
+{
+    static hk_session first = {.id = 1}, second = {.id = 2}, third = {.id = 3};
+    hk_arena *a = hk_arena_take_up(&g_object, &g_arena_class, true);
+    hk_arena_claim(&g_thread, 1, a, &first);
+    hk_arena_claim(&g_thread, 1, a, &second);
+    TEST_ASSERT_TRUE(atomic_load(&a->is_shared) && atomic_load(&a->announced));
+    TEST_ASSERT_TRUE(has(&first, a) && has(&second, a));
+    const hk_arena before = *a;
+    for (int i = 0; i < 4; i++) {
+        hk_arena_claim(&g_thread, 1, a, i % 2 ? &second : &first);
+        TEST_ASSERT_EQUAL_PTR(&second, atomic_load(&a->session));
+        TEST_ASSERT_EQUAL_MEMORY(&before, a, sizeof before);
+    }
+    hk_arena_claim(&g_thread, 1, a, &third); // one that comes later learns of it
+    TEST_ASSERT_TRUE(has(&third, a));
+    TEST_ASSERT_EQUAL_MEMORY(&before, a, sizeof before);
+    atomic_store(&a->announced, 0); // the telling was dropped
+    hk_arena_claim(&g_thread, 1, a, &first);
+    TEST_ASSERT_TRUE(atomic_load(&a->announced));
+}
+
 int main(void)
 {
     UNITY_BEGIN();
@@ -127,5 +158,6 @@ int main(void)
     RUN_TEST(test_not_destroyed_while_held);
     RUN_TEST(test_held_for_ever);
     RUN_TEST(test_used_by_sessions_that_live_at_the_same_time);
+    RUN_TEST(test_once_shared_it_changes_hands_no_more);
     return UNITY_END();
 }

@@ -57,11 +57,41 @@ static void test_peak_is_unknown_from_then_on(void)
     TEST_ASSERT_EQUAL_UINT32(2, atomic_load(&g_session.memory.allocations));
 }
 
+static __attribute__((noinline)) void find(hk_thread *t, uint32_t epoch, hk_alloc_owner *o)
+{
+    hk_alloc_find_owner(t, epoch, NULL, true, 0, o);
+}
+
+static void test_a_mark_of_loading_that_nobody_took_away(void)
+{
+    static hk_thread t;
+    hk_alloc_owner o;
+    t.run = (hk_run_note){.epoch = 3, .session_id = 1, .run = 2};
+    hk_creation_begins(&t, 3, (uintptr_t)__builtin_frame_address(0));
+    find(&t, 3, &o);
+    TEST_ASSERT_EQUAL_UINT8(HK_ALLOC_LOADING, o.flags);
+    TEST_ASSERT_NULL(o.mine);
+    // From further down than this: that one has returned.
+    hk_creation_begins(&t, 3, (uintptr_t)__builtin_frame_address(0) - 8192);
+    find(&t, 3, &o);
+    TEST_ASSERT_EQUAL_PTR(&t.run.memory, o.mine);
+    TEST_ASSERT_EQUAL_UINT32(2, o.run);
+    hk_creation_begins(&t, 1, (uintptr_t)__builtin_frame_address(0)); // before a detach
+    find(&t, 3, &o);
+    TEST_ASSERT_EQUAL_PTR(&t.run.memory, o.mine);
+    t.run.epoch = 0;
+    hk_creation_begins(&t, 1, (uintptr_t)__builtin_frame_address(0));
+    find(&t, 3, &o);
+    TEST_ASSERT_EQUAL_UINT8(0, o.flags);
+    TEST_ASSERT_NULL(o.mine);
+}
+
 int main(void)
 {
     UNITY_BEGIN();
     RUN_TEST(test_peak_of_what_a_run_has_at_once);
     RUN_TEST(test_releases_what_another_thread_allocated);
     RUN_TEST(test_peak_is_unknown_from_then_on);
+    RUN_TEST(test_a_mark_of_loading_that_nobody_took_away);
     return UNITY_END();
 }

@@ -68,6 +68,35 @@ static void test_full_is_told_and_room_comes_back(void)
     TEST_ASSERT_NULL(hk_registry_find(g_registry, key_of(8)));
 }
 
+static uint32_t count_seen(const void *value)
+{
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < hk_registry_used(g_registry); i++)
+        seen += hk_registry_at(g_registry, i) == value;
+    return seen;
+}
+
+static void test_looking_at_all_touches_only_what_is_used(void)
+{
+    for (size_t i = 1; i <= 5; i++)
+        hk_registry_add(g_registry, key_of(i), key_of(i));
+    hk_registry_add(g_registry, key_of(5), key_of(6)); // replaced, not added
+    TEST_ASSERT_EQUAL_UINT32(5, hk_registry_used(g_registry));
+    hk_registry_remove(g_registry, key_of(4));
+    TEST_ASSERT_EQUAL_UINT32(5, hk_registry_used(g_registry)); // what comes after it stays there
+    TEST_ASSERT_EQUAL_UINT32(0, count_seen(key_of(4)));
+    TEST_ASSERT_EQUAL_UINT32(1, count_seen(key_of(6)));
+    hk_registry_remove(g_registry, key_of(5));
+    TEST_ASSERT_EQUAL_UINT32(3, hk_registry_used(g_registry));
+    TEST_ASSERT_NULL(hk_registry_at(g_registry, 3));
+    hk_registry_add(g_registry, key_of(4), key_of(4));
+    TEST_ASSERT_EQUAL_UINT32(4, hk_registry_used(g_registry));
+    for (size_t i = 1; i <= 4; i++)
+        TEST_ASSERT_EQUAL_UINT32(1, count_seen(key_of(i)));
+    hk_registry_clear(g_registry, drop);
+    TEST_ASSERT_EQUAL_UINT32(0, hk_registry_used(g_registry));
+}
+
 // Objects that come and go for hours must not leave the table full of removed entries.
 static void test_agrees_with_a_model_over_a_long_time(void)
 {
@@ -89,9 +118,11 @@ static void test_agrees_with_a_model_over_a_long_time(void)
         }
         present[i] = !present[i];
     }
-    for (size_t i = 0; i < KEYS; i++)
+    for (size_t i = 0; i < KEYS; i++) {
         TEST_ASSERT_EQUAL_PTR(present[i] ? key_of(i) : NULL,
                               hk_registry_find(g_registry, key_of(i)));
+        TEST_ASSERT_EQUAL_UINT32(present[i], count_seen(key_of(i)));
+    }
 }
 
 int main(void)
@@ -100,6 +131,7 @@ int main(void)
     RUN_TEST(test_found_until_removed);
     RUN_TEST(test_adding_again_replaces);
     RUN_TEST(test_full_is_told_and_room_comes_back);
+    RUN_TEST(test_looking_at_all_touches_only_what_is_used);
     RUN_TEST(test_agrees_with_a_model_over_a_long_time);
     return UNITY_END();
 }
