@@ -42,7 +42,7 @@ static void forget_older_half(co_op_keep *k, co_pending *pending)
 
 void co_op_keep_hold(co_op_keep *k, co_pending *pending, const int64_t *op)
 {
-    if (op[TM_op_run] <= 0) { // of one of several runs in parallel: never known to be a slow one's
+    if (op[TM_op_run] <= 0) { // nobody knows whose: never known to be a slow one's
         k->left_out++;
         return;
     }

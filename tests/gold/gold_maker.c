@@ -272,6 +272,7 @@ int main(void)
     make_outliers();
     make_recording();
     make_fleet();
+    make_slow_crowded();
     copy_damaged("basic.ortl", "cut.ortl", 24000, false);
     copy_damaged("basic.ortl", "flipped.ortl", 24000, true);
     copy_damaged("no_ort.ortl", "stump.ortl", 1400, false);

@@ -25,6 +25,7 @@ void run(int64_t of_session, int64_t number, int64_t begin_ns, int64_t duration,
 // Files with operators, in gold_ops.c.
 void make_ops(void);
 void make_slow_ops(void);
+void make_slow_crowded(void);
 void make_class_ops(void);
 void make_odd_ops(void);
 void make_edges(void);

@@ -151,7 +151,7 @@ RUN_MACHINE = ["on_cpu_us", "ready_us", "preempted_us", "waiting_us", "unknown_u
                "thread_gap_us"]
 TIMELINE_KEYS = {
     "": ["schema_version", "session", "run", "begin_s", "latency_us", "status", "thread", "memory",
-         "machine", "thread_states", "ops", "more", "ambiguous"],
+         "machine", "thread_states", "ops", "more", "ambiguous", "left_out"],
     "machine": RUN_MACHINE,
     "machine.preempted_by": ["program", "us"],
     "machine.waits": ["reason", "us"],

@@ -41,7 +41,7 @@ static double per_run(const an_flow_session *s, uint64_t value)
 
 // ---------------------------------------------------------------------------------- one session
 
-static void write_head(vw_io *io, const an_flow_session *s)
+static void write_head(vw_io *io, const an_ops *ops, const an_flow_session *s)
 {
     cm_out *out = &io->out;
     cm_out_char(out, '\n');
@@ -50,7 +50,7 @@ static void write_head(vw_io *io, const an_flow_session *s)
     vw_style_off(io, VW_BOLD);
     cm_out_text(out, ": ");
     count_text(out, s->runs, "run", "runs");
-    cm_out_text(out, " with all operators, ");
+    cm_out_text(out, an_ops_left_out(ops) ? " with operators, " : " with all operators, ");
     ns_text(out, (double)s->run_ns, "");
     if (s->left_out) {
         cm_out_text(out, "; ");
@@ -167,7 +167,7 @@ static void write_unfused(cm_out *out, const an_flow_session *s)
 
 static void write_session(vw_io *io, const an_ops *ops, const an_flow_session *s)
 {
-    write_head(io, s);
+    write_head(io, ops, s);
     write_in_flight(&io->out, s);
     write_path(&io->out, s);
     write_pool(&io->out, s);
@@ -221,6 +221,18 @@ static void write_helpers(cm_out *out, const an_helpers *h)
             an_helpers_idle_share(h), "\n");
 }
 
+// What is not in the file counts as time without any operator.
+static void write_missing(vw_io *io, uint64_t count, const char *one, const char *many,
+                          const char *why)
+{
+    vw_style_on(io, VW_WARN);
+    cm_out_char(&io->out, '\n');
+    count_text(&io->out, count, one, many);
+    cm_out_text(&io->out, why);
+    vw_style_off(io, VW_WARN);
+    cm_out_char(&io->out, '\n');
+}
+
 void vw_ops_flow_text(vw_io *io, const vw_ops *v)
 {
     size_t shown = 0, more = 0;
@@ -241,12 +253,10 @@ void vw_ops_flow_text(vw_io *io, const vw_ops *v)
                       more == 1 ? "" : "s");
     if (shown && v->helpers.count)
         write_helpers(&io->out, &v->helpers);
-    if (shown && an_flow_lost(v->flow)) {
-        vw_style_on(io, VW_WARN);
-        cm_out_char(&io->out, '\n');
-        count_text(&io->out, an_flow_lost(v->flow), "event was", "events were");
-        cm_out_text(&io->out, " lost: operators among them count as time without any");
-        vw_style_off(io, VW_WARN);
-        cm_out_char(&io->out, '\n');
-    }
+    if (shown && an_flow_lost(v->flow))
+        write_missing(io, an_flow_lost(v->flow), "event was", "events were",
+                      " lost: operators among them count as time without any");
+    if (shown && an_ops_left_out(v->ops))
+        write_missing(io, an_ops_left_out(v->ops), "execution was", "executions were",
+                      " left out: they count as time without any");
 }

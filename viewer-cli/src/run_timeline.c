@@ -191,18 +191,33 @@ static cm_status look_at_op(vw_timeline *t, const tm_block *b, size_t row)
     return CM_OK;
 }
 
+static cm_status look_at_ops(vw_timeline *t, const tm_block *b)
+{
+    t->any_ops = true;
+    for (size_t row = 0; row < b->row_count; row++)
+        CM_TRY(look_at_op(t, b, row));
+    return CM_OK;
+}
+
+static void look_at_choices(vw_timeline *t, const tm_block *b)
+{
+    for (size_t row = 0; row < b->row_count; row++) {
+        int64_t left_out = b->columns[TM_op_choice_left_out][row];
+        t->not_in_file = left_out > 0 ? (uint64_t)left_out : 0;
+    }
+}
+
 static cm_status read_ops(vw_timeline *t, const char *path)
 {
     tm_reader *reader;
     tm_block b;
     CM_TRY(vw_open_timeline(path, &reader));
-    tm_reader_only(reader, TM_BIT(op));
+    tm_reader_only(reader, TM_BIT(op) | TM_BIT(op_choice));
     cm_status status;
     while ((status = tm_reader_next(reader, &b)) == CM_OK) {
-        t->any_ops = true;
-        for (size_t row = 0; row < b.row_count && status == CM_OK; row++)
-            status = look_at_op(t, &b, row);
-        if (status != CM_OK)
+        if (b.kind == TM_KIND_op_choice)
+            look_at_choices(t, &b);
+        else if ((status = look_at_ops(t, &b)) != CM_OK)
             break;
     }
     if (status == CM_END)

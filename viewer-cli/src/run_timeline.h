@@ -31,6 +31,7 @@ typedef struct vw_timeline {
     size_t op_count, op_capacity;
     uint64_t ops_left_out; // beyond VW_TIMELINE_MAX_OPS
     uint64_t ambiguous;    // of the session and inside the run's time, of which run nobody knows
+    uint64_t not_in_file;  // of which run nobody knew while recording
     vw_timeline_kernel *kernels;
     size_t kernel_count, kernel_capacity;
     cm_map kernel_by_id;

@@ -79,10 +79,12 @@ static void write_allocs(vw_io *io, const vw_timeline *t)
                   vw_byte_text(a->allocated_bytes - a->released_bytes).text);
 }
 
-static void write_ambiguous(vw_io *io, const vw_timeline *t)
+static void write_runless(vw_io *io, const vw_timeline *t)
 {
     if (t->ambiguous)
         cm_out_printf(&io->out, "%s\n", vw_runless_ops(t->ambiguous, " in this time").text);
+    if (t->not_in_file)
+        cm_out_printf(&io->out, "%s\n", vw_runless_ops(t->not_in_file, " left out").text);
 }
 
 static void write_head(vw_io *io, const vw_timeline *t)
@@ -105,7 +107,7 @@ static void write_head(vw_io *io, const vw_timeline *t)
     }
     cm_out_char(out, '\n');
     if (t->op_count == 0) {
-        write_ambiguous(io, t);
+        write_runless(io, t);
         write_allocs(io, t);
         return;
     }
@@ -118,7 +120,7 @@ static void write_head(vw_io *io, const vw_timeline *t)
     if (t->duration_ns > 0 && threads == 1) // several can work more than the run lasts
         cm_out_printf(out, " (%.1f %% of the run)", self / (double)t->duration_ns * 100);
     cm_out_char(out, '\n');
-    write_ambiguous(io, t);
+    write_runless(io, t);
     write_allocs(io, t);
     cm_out_char(out, '\n');
 }
@@ -383,5 +385,6 @@ void vw_timeline_json(vw_io *io, const vw_timeline *t, size_t hidden)
     cm_json_end(j);
     cm_json_key_uint(j, "more", hidden + t->ops_left_out);
     cm_json_key_uint(j, "ambiguous", t->ambiguous);
+    cm_json_key_uint(j, "left_out", t->not_in_file);
     cm_json_end(j);
 }
