@@ -66,7 +66,8 @@ const vw_command vw_command_timeline = {
         "allocated, and in the last line what the run had of its own, on the same axis. One with\n"
         "context switches shows in the first line what the run's thread did. Of operators on\n"
         "threads of a pool it is not always known which run they belong to: how many of these lie\n"
-        "in the run's time is told (\"ambiguous\" in JSON), they are not drawn.",
+        "in the run's time is told (\"ambiguous\" in JSON), they are not drawn. --ops slow leaves\n"
+        "such out of the file: how many in the whole recording is told, too (\"left_out\").",
     .examples = "ortscope timeline trace.ortl --run 7\n"
                 "ortscope timeline trace.ortl --session 2 --run 7 --top 20",
     .options = timeline_options,
