@@ -31,6 +31,8 @@ bool an_losses_of(const an_summary *s, const an_session *n)
 {
     const an_module *module = an_summary_module(s, n->module);
     size_t at;
+    if (s->damage) // a run may be there, and what it allocated not any more
+        return true;
     if (!module || !cm_map_find(&s->process_by_id, module->process, &at))
         return s->lost_of_hooks;
     return s->lost_of_any || s->processes[at].lost_events;

@@ -130,6 +130,8 @@ uint64_t an_ops_runs_of(const an_ops *o, int64_t session)
 void an_ops_add_run_time(const an_ops *o, const tm_block *b, const an_op_choice *choice,
                          an_op_runs *sums)
 {
+    sums->has_session = choice->has_session;
+    sums->session = choice->session;
     for (size_t row = 0; b->kind == TM_KIND_run && row < b->row_count; row++) {
         int64_t session = b->columns[TM_run_session][row];
         int64_t duration = b->columns[TM_run_duration][row];
@@ -144,9 +146,23 @@ void an_ops_add_run_time(const an_ops *o, const tm_block *b, const an_op_choice 
     }
 }
 
+// Of slow runs there are few: one that was under way at the end, of which there is no row, weighs.
+static bool all_have_ended(const an_ops *o, const an_op_runs *runs)
+{
+    uint64_t with_ops = 0;
+    if (o->kept != AN_KEPT_LONGER && o->kept != AN_KEPT_SLOWEST)
+        return true;
+    for (size_t i = 0; i < o->runs_with_ops.count; i++) {
+        const an_run_range *r = &o->runs_with_ops.items[i];
+        if (!runs->has_session || r->session == runs->session)
+            with_ops += (uint64_t)(r->last - r->first) + 1;
+    }
+    return with_ops == runs->with_ops;
+}
+
 double an_op_run_time_ns(const an_ops *o, const an_op_table *t, const an_op_runs *runs)
 {
-    bool comparable =
-        o->options.runs && o->runs_with_ops.complete && t->all.ambiguous == 0 && !o->left_out;
+    bool comparable = o->options.runs && o->runs_with_ops.complete && t->all.ambiguous == 0 &&
+                      !o->left_out && all_have_ended(o, runs);
     return comparable && runs->with_ops_ns ? (double)runs->with_ops_ns : NAN;
 }

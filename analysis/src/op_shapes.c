@@ -54,7 +54,8 @@ cm_status an_ops_add_run_inputs(an_ops *o, const tm_block *b)
 {
     for (size_t row = 0; row < b->row_count; row++) {
         int64_t session = b->columns[TM_run_session][row], inputs = inputs_of_row(b, row);
-        if (inputs == 0)
+        bool succeeded = b->columns[TM_run_status][row] == 0; // else nothing came out
+        if (inputs == 0 && succeeded)
             CM_TRY(add_bound_outputs(o, session, b->columns[TM_run_outputs][row]));
         CM_TRY(an_run_ranges_add(&o->inputs_of_runs, session, b->columns[TM_run_run][row], inputs));
     }

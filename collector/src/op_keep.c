@@ -92,13 +92,11 @@ static co_slowest *slowest_of(co_op_keep *k, int64_t session)
     return s ? s->slowest : NULL;
 }
 
-static bool is_slow(co_op_keep *k, const co_ended_run *run, const co_clock *clock)
+static bool is_slow(co_op_keep *k, int64_t session, int64_t ns)
 {
-    int64_t ns =
-        co_clock_span_until(clock, (uint64_t)run->end, (uint64_t)run->duration).duration_ns;
     if (k->choice.mode == CO_OPS_LONGER)
         return ns > k->choice.value;
-    co_slowest *s = slowest_of(k, run->session);
+    co_slowest *s = slowest_of(k, session);
     return s && co_slowest_add(s, (uint64_t)ns, (uint32_t)k->choice.value);
 }
 
@@ -106,10 +104,41 @@ static void decide_runs(co_op_keep *k, co_pending *pending, const co_clock *cloc
 {
     for (size_t i = 0; i < k->ended_count; i++) {
         const co_ended_run *run = &k->ended[i];
-        if (!cm_map_put(&k->decided, key_of(run->session, run->run), is_slow(k, run, clock)))
+        int64_t ns =
+            co_clock_span_until(clock, (uint64_t)run->end, (uint64_t)run->duration).duration_ns;
+        if (!cm_map_put(&k->decided, key_of(run->session, run->run), is_slow(k, run->session, ns)))
             pending->unstored++;
     }
     k->ended_count = 0;
+}
+
+static bool find_decision(const co_op_keep *k, int64_t key, size_t *slow)
+{
+    return cm_map_find(&k->decided, key, slow) || cm_map_find(&k->decided_before, key, slow);
+}
+
+// Runs that have not ended, by the time since their first operator. What finds no memory stays
+// undecided, and is kept.
+static void decide_unended(co_op_keep *k, const co_clock *clock)
+{
+    int64_t now = co_clock_time(clock, UINT64_MAX);
+    size_t since, slow;
+    cm_map begins;
+    cm_map_init(&begins);
+    for (size_t i = 0; i < k->held.count; i++) { // what is around others comes after them
+        const int64_t *op = held_row(k, i);
+        int64_t key = key_of(op[TM_op_session], op[TM_op_run]), begin = op[TM_op_begin];
+        size_t from = begin > 0 ? (size_t)begin : 0;
+        if (!cm_map_find(&begins, key, &since) || from < since)
+            (void)cm_map_put(&begins, key, from);
+    }
+    for (size_t i = 0; i < k->held.count; i++) {
+        const int64_t *op = held_row(k, i);
+        int64_t key = key_of(op[TM_op_session], op[TM_op_run]);
+        if (!find_decision(k, key, &slow) && cm_map_find(&begins, key, &since))
+            (void)cm_map_put(&k->decided, key, is_slow(k, op[TM_op_session], now - (int64_t)since));
+    }
+    cm_map_deinit(&begins);
 }
 
 static void forget_decisions(co_op_keep *k, const co_clock *clock)
@@ -143,12 +172,13 @@ void co_op_keep_write(co_op_keep *k, co_pending *pending, const co_clock *clock,
     size_t waiting = 0, first_new = k->in_time;
     times_of_new(k, clock);
     decide_runs(k, pending, clock);
+    if (k->ending)
+        decide_unended(k, clock);
     for (size_t i = 0; i < k->held.count; i++) {
         const int64_t *op = held_row(k, i);
         int64_t key = key_of(op[TM_op_session], op[TM_op_run]);
         size_t slow;
-        bool decided =
-            cm_map_find(&k->decided, key, &slow) || cm_map_find(&k->decided_before, key, &slow);
+        bool decided = find_decision(k, key, &slow);
         if (!decided && i >= first_new && comes_too_late(k, op))
             k->left_out++;
         else if (!decided && !k->ending)

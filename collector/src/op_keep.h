@@ -42,8 +42,8 @@ void co_op_keep_hold(co_op_keep *k, co_pending *pending, const int64_t *op);
 void co_op_keep_run_ended(co_op_keep *k, co_pending *pending, co_ended_run run);
 void co_op_keep_session_ended(co_op_keep *k, int64_t session);
 
-// From here on nothing waits: the next write is the last one. A run that has not ended by then may
-// be the slowest of all, so its operators are kept.
+// From here on nothing waits: the next write is the last one. A run that has not ended by then is
+// slow if it has taken that long already.
 void co_op_keep_end(co_op_keep *k);
 
 // At a flush: writes the operators of slow runs and forgets those of fast ones.

@@ -290,8 +290,11 @@ static inline bool hk_is_loading(hk_thread *t, uint32_t epoch)
     return t->inside & HK_INSIDE_LOADING;
 }
 
+// One inside another, which may end without a word, leaves the mark of the outer one.
 static inline void hk_creation_begins(hk_thread *t, uint32_t epoch, uintptr_t stack)
 {
+    if ((t->inside & HK_INSIDE_TAP) && t->creation_epoch == epoch && t->creation_stack > stack)
+        return;
     t->inside |= HK_INSIDE_TAP;
     t->creation_epoch = epoch;
     t->creation_stack = stack;

@@ -168,9 +168,9 @@ void hk_kernels_disown(void)
     AcquireSRWLockExclusive(&g_lock);
     for (uint32_t i = 0; i < 1u << HK_KERNEL_BITS; i++)
         for (hk_kernel *k = atomic_load(&g_hk_kernels[i]); k; k = atomic_load(&k->next)) {
-            const hk_session *s = atomic_load(&k->session);
+            hk_session *s = atomic_load(&k->session); // which may come back at this moment
             if (s && (atomic_load(&s->held) & HK_SESSION_GAVE_WAY))
-                atomic_store(&k->session, NULL);
+                (void)atomic_compare_exchange_strong(&k->session, &s, NULL);
         }
     ReleaseSRWLockExclusive(&g_lock);
 }

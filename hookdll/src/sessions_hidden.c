@@ -51,7 +51,9 @@ void hk_session_hidden_ends(hk_thread *t, uint32_t epoch, hk_session_ref ref)
     const hk_module *m = ref.session ? hk_session_hidden_module(ref, &ort_id) : NULL;
     if (!m)
         return;
-    // ORT never gives a number twice, so the key is that of no other session.
+    // A runtime that was loaded again counts from the beginning: the key may be another's by now.
+    if (hk_session_find_hidden(m, ort_id) != ref.session)
+        return;
     hk_session_released(t, epoch, hidden_key(m, ort_id));
     atomic_fetch_add(&g_hk_hidden_changes, 1);
 }

@@ -40,6 +40,17 @@ static void copy_cut(char *to, size_t capacity, hk_tap_text text)
     to[len] = 0;
 }
 
+// NULL only if there are more sessions than we track.
+static hk_session *take_up_and_hold(hk_thread *t, uint32_t epoch, hk_module *m, uint32_t ort_id)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        hk_session *s = hk_session_take_up_hidden(t, epoch, m, ort_id, HK_SOURCE_EVENTS);
+        if (!s || hk_session_hold(s, m, ort_id))
+            return s;
+    }
+    return NULL;
+}
+
 void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, const hk_tap_event *e,
                             uint64_t now)
 {
@@ -51,10 +62,12 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     hk_session *stale = hk_session_find_hidden(m, e->session);
     if (stale)
         hk_session_hidden_ends(t, epoch, (hk_session_ref){stale, stale->id});
-    hk_session *s = hk_session_take_up_hidden(t, epoch, m, e->session, HK_SOURCE_EVENTS);
-    if (!s || !hk_session_hold(s, m, e->session))
+    hk_tap_note note = t->tap;
+    t->tap = (hk_tap_note){0};
+    hk_session *s = take_up_and_hold(t, epoch, m, e->session);
+    if (!s)
         return;
-    uint64_t begin = t->tap.model_start ? t->tap.model_start : t->tap.creation_start;
+    uint64_t begin = note.model_start ? note.model_start : note.creation_start;
     s->created_ticks = now;
     s->facts.load_ticks = begin ? now - begin : 0;
     s->model = copy_of(e->model);
@@ -64,10 +77,9 @@ void hk_tap_session_created(hk_thread *t, uint32_t epoch, hk_tap_provider *p, co
     hk_session_announce(t, epoch, s);
     hk_phases_emit(
         t, epoch, s->id,
-        &(hk_session_origin){.source = HK_SOURCE_EVENTS, .begin = t->tap.model_start, .end = now},
+        &(hk_session_origin){.source = HK_SOURCE_EVENTS, .begin = note.model_start, .end = now},
         false);
     hk_session_let_go(s);
-    t->tap = (hk_tap_note){0};
 }
 
 static hk_session *only_session(hk_tap_provider *p)
@@ -111,8 +123,11 @@ static hk_session *session_that_runs(hk_thread *t, uint32_t epoch, hk_tap_provid
         hk_session *s = find_or_take_up(t, epoch, p, ort_session);
         if (!s)
             return NULL;
-        if (!hk_session_hold(s, p->module, ort_session))
+        if (!hk_session_hold(s, p->module, ort_session)) {
+            // It may have been found by two threads at once, and the older answer have been noted.
+            atomic_fetch_sub(&p->sole_as_of, 1);
             continue;
+        }
         if (!atomic_load_explicit(&s->announced, memory_order_relaxed))
             announce(t, epoch, s);
         return s;

@@ -133,22 +133,51 @@ static void test_a_run_over_many_flushes(void)
     TEST_ASSERT_EQUAL_size_t(100, g_keep.held.count);
 }
 
-// Whether the recording ends or the program: a run that never came to its end is not known to be
-// fast.
-static void test_a_run_under_way_at_the_end(void)
+// Whether the recording ends or the program: a run that never came to its end is slow if it has
+// taken that long until then. What is around others comes after them, and began before.
+static void runs_under_way(void)
 {
-    begin(CO_OPS_LONGER, 50 * MS);
-    op(1, 1, 11);
     op(1, 2, 12);
+    flush();
+    flush();
+    g_now -= 390 * MS;
+    op(1, 2, 13);
+    g_now += 390 * MS;
+    op(1, 1, 11);
+    op(1, 3, 14);
     run(1, 1, 10 * MS);
-    flush();
-    TEST_ASSERT_EQUAL_size_t(0, g_count);
     co_op_keep_end(&g_keep);
-    flush();
-    TEST_ASSERT_EQUAL_size_t(1, g_count);
-    check_written(0, 1, 2, 12);
+    flush(); // 200 ms later
     TEST_ASSERT_EQUAL_size_t(0, g_keep.held.count);
     TEST_ASSERT_EQUAL_UINT64(0, g_keep.left_out);
+}
+
+static void test_a_run_under_way_at_the_end(void)
+{
+    begin(CO_OPS_LONGER, 300 * MS);
+    runs_under_way();
+    TEST_ASSERT_EQUAL_size_t(2, g_count);
+    check_written(0, 1, 2, 12);
+    check_written(1, 1, 2, 13);
+}
+
+static void test_a_run_under_way_that_is_not_slow_yet(void)
+{
+    begin(CO_OPS_LONGER, 700 * MS);
+    runs_under_way();
+    TEST_ASSERT_EQUAL_size_t(0, g_count);
+}
+
+static void test_a_run_under_way_among_the_slowest(void)
+{
+    begin(CO_OPS_SLOWEST, 10000);
+    for (int64_t i = 100; i < 400; i++)
+        run(1, i, 250 * MS);
+    flush();
+    runs_under_way();
+    TEST_ASSERT_EQUAL_size_t(2, g_count);
+    check_written(0, 1, 2, 12);
+    check_written(1, 1, 2, 13);
 }
 
 // Told long after it ended, when nobody knows any more whether its run was slow.
@@ -330,6 +359,8 @@ int main(void)
     RUN_TEST(test_operators_that_come_after_their_run);
     RUN_TEST(test_a_run_over_many_flushes);
     RUN_TEST(test_a_run_under_way_at_the_end);
+    RUN_TEST(test_a_run_under_way_that_is_not_slow_yet);
+    RUN_TEST(test_a_run_under_way_among_the_slowest);
     RUN_TEST(test_an_operator_that_is_told_late);
     RUN_TEST(test_same_run_number_of_another_session);
     RUN_TEST(test_ambiguous_operators_are_nobodys);

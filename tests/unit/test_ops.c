@@ -167,7 +167,7 @@ static void test_ambiguous_and_failed(void)
     TEST_ASSERT_EQUAL_UINT64(3, t->rows[0].sums.calls);
     TEST_ASSERT_EQUAL_UINT64(2, t->rows[0].sums.ambiguous);
     TEST_ASSERT_EQUAL_UINT64(1, t->rows[0].sums.failed);
-    an_op_runs runs = {1, 1, 100};
+    an_op_runs runs = {.runs = 1, .with_ops = 1, .with_ops_ns = 100};
     TEST_ASSERT_FALSE(an_known(an_op_run_time_ns(g_ops, t, &runs)));
 }
 

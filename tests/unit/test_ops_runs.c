@@ -36,7 +36,8 @@ static void test_runs_with_operators(void)
     TEST_ASSERT_EQUAL_UINT64(0, an_ops_left_out(g_ops));
 }
 
-// The runs that are there may lack some operators: their time is not compared with that of the runs.
+// The runs that are there may lack some operators: their time is not compared with that of the
+// runs.
 static void test_runs_that_operators_were_left_out_of(void)
 {
     an_op_runs runs = {0};
@@ -46,6 +47,15 @@ static void test_runs_that_operators_were_left_out_of(void)
     TEST_ASSERT_FALSE(an_known(run_time_of_thirds(&runs)));
     TEST_ASSERT_EQUAL_UINT64(10, runs.with_ops);
     TEST_ASSERT_EQUAL_UINT64(7, an_ops_left_out(g_ops));
+}
+
+static void test_slow_runs_that_did_not_end(void)
+{
+    an_op_runs runs = {0};
+    ROW(op_choice, 0, AN_KEPT_LONGER, 10, 0);
+    op_at(1, 31, 1, 90000, 0, 0, 0); // of a run without a row
+    TEST_ASSERT_FALSE(an_known(run_time_of_thirds(&runs)));
+    TEST_ASSERT_EQUAL_UINT64(10, runs.with_ops);
 }
 
 // The operators of every tenth run are there, the allocations of all runs.
@@ -202,6 +212,7 @@ int main(void)
     UNITY_BEGIN();
     RUN_TEST(test_runs_with_operators);
     RUN_TEST(test_runs_that_operators_were_left_out_of);
+    RUN_TEST(test_slow_runs_that_did_not_end);
     RUN_TEST(test_bytes_of_slow_runs_alone);
     RUN_TEST(test_bytes_of_the_slowest_runs_alone);
     RUN_TEST(test_bytes_of_slow_runs_that_are_not_known);

@@ -212,6 +212,8 @@ typedef struct an_op_runs {
     uint64_t runs;        // of the sessions looked at
     uint64_t with_ops;    // those of them that operators were recorded of
     uint64_t with_ops_ns; // their time
+    bool has_session;     // of which these are, as in the choice
+    int64_t session;
 } an_op_runs;
 
 // With the option `runs`: takes in a run block. Call it with all of them.
