@@ -71,7 +71,11 @@ static void test_a_mark_of_loading_that_nobody_took_away(void)
     find(&t, 3, &o);
     TEST_ASSERT_EQUAL_UINT8(HK_ALLOC_LOADING, o.flags);
     TEST_ASSERT_NULL(o.mine);
-    // From further down than this: that one has returned.
+    // From further down than this: that one has returned, the one around it has not.
+    hk_creation_begins(&t, 3, (uintptr_t)__builtin_frame_address(0) - 8192);
+    find(&t, 3, &o);
+    TEST_ASSERT_EQUAL_UINT8(HK_ALLOC_LOADING, o.flags);
+    t.inside = 0;
     hk_creation_begins(&t, 3, (uintptr_t)__builtin_frame_address(0) - 8192);
     find(&t, 3, &o);
     TEST_ASSERT_EQUAL_PTR(&t.run.memory, o.mine);
