@@ -315,8 +315,9 @@ def bench_cost(row, programs, target, folder, seconds):
 
 
 def watch(capture, seconds):
-    """Page and a client for so long: what the client, the page and the timer tell, memory each second."""
-    memory = []
+    """Page and a client for so long: what the client, the page and the timer tell, memory of ortscope and of
+    the page's scripts each second."""
+    memory, heap = [], []
     with browser.Browser() as b:
         page = b.page()
         page.call("Network.disable")  # else each message is told to us as well
@@ -328,10 +329,11 @@ def watch(capture, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             memory.append(capture.megabytes())
+            heap.append(page.call("Runtime.getHeapUsage")["usedSize"] / 1e6)
             b.pump(1)
             time.sleep(max(0, min(1, end - time.monotonic())))
         seen = page.evaluate("bench")
-        return told_by(readers), seen, told_by(timer), memory
+        return told_by(readers), seen, told_by(timer), memory, heap
 
 
 def stolen_seconds():
@@ -347,7 +349,7 @@ def bench_live(row, programs, command, folder, seconds):
         load = os.getloadavg()[0]
         capture = Capture(*programs[:2], target.pid, os.path.join(folder, "live.ortl"), seconds + 60, True)
         stolen = stolen_seconds()
-        told, seen, timer, memory = watch(capture, seconds)
+        told, seen, timer, memory, heap = watch(capture, seconds)
         row("%d s with the page, load %.1f to %.1f" % (seconds, load, os.getloadavg()[0]), "p50 / p99 / max")
         row("this machine: a timer of 10 ms, late", late([ms for ms, _ in timer]))
         row("this machine: time of processors taken by others", "%.0f %%" % (
@@ -366,6 +368,9 @@ def bench_live(row, programs, command, folder, seconds):
             gap_words(told["gaps"], sum(told["messages"])), "0")
         row("ortscope: memory after a tenth, half, all of the time", "%.1f / %.1f / %.1f MB" % tuple(
             memory[int(part * (len(memory) - 1))] for part in (0.1, 0.5, 1)), "flat")
+        # It rises until it is tidied up: the lowest counts.
+        row("page: memory of its scripts, least in the last three quarters of the time", "%.1f / %.1f / %.1f MB" % tuple(
+            min(heap[len(heap) * i // 4:len(heap) * (i + 1) // 4]) for i in (1, 2, 3)), "flat")
         capture.client.control(action="detach")
         capture.process.wait(120)
     finally:
