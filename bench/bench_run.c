@@ -141,6 +141,7 @@ static int measure_memory(bench *b)
 {
     run_threads(b);
     double before = working_set_mb();
+    bench_hook_leave_memory();
     bench_hook_arm(0);
     double armed = working_set_mb();
     run_threads(b);
