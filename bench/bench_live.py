@@ -369,7 +369,7 @@ def bench_live(row, programs, command, folder, seconds):
         row("ortscope: memory after a tenth, half, all of the time", "%.1f / %.1f / %.1f MB" % tuple(
             memory[int(part * (len(memory) - 1))] for part in (0.1, 0.5, 1)), "flat")
         # It rises until it is tidied up: the lowest counts.
-        row("page: memory of its scripts, least in the last three quarters of the time", "%.1f / %.1f / %.1f MB" % tuple(
+        row("page: its scripts' memory, least in quarters 2, 3, 4", "%.1f / %.1f / %.1f MB" % tuple(
             min(heap[len(heap) * i // 4:len(heap) * (i + 1) // 4]) for i in (1, 2, 3)), "flat")
         capture.client.control(action="detach")
         capture.process.wait(120)
